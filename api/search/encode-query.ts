@@ -17,7 +17,7 @@ const PATIENCE_MS = 3_000;
  * @throws ApiError `search_unavailable`
  */
 export function encodeQuery(
-  encoder: SentenceEncoder,
+  encoder: Pick<SentenceEncoder, "encode">,
   query: string,
   log: Logger,
   owner?: string,
@@ -28,7 +28,11 @@ export function encodeQuery(
 }
 
 /** The same; null also for a query that the encoder doesn't understand. Words alone decide then. */
-export function encodeUnderstood(encoder: SentenceEncoder, query: string, log: Logger): Promise<Encoding | null> {
+export function encodeUnderstood(
+  encoder: Pick<SentenceEncoder, "encode">,
+  query: string,
+  log: Logger,
+): Promise<Encoding | null> {
   const understood = encodeQuery(encoder, query, log).then((encoding) =>
     encoding !== null && isUnderstood(query, encoding) ? encoding : null,
   );
@@ -55,7 +59,7 @@ export async function withinLimit<Found>(
 }
 
 async function encode(
-  encoder: SentenceEncoder,
+  encoder: Pick<SentenceEncoder, "encode">,
   query: string,
   log: Logger,
   owner: string | undefined,

@@ -2,7 +2,6 @@ import type { Logger } from "../../lib/logger.ts";
 import { CATEGORY_TOPICS } from "./category-topics.ts";
 import { NoVectorError } from "../../search/embedding/encoder.ts";
 import type { SentenceEncoder } from "../../search/embedding/encoder.ts";
-import type { Encoders } from "../../search/embedding/encoders.ts";
 import { cosine } from "../../search/embedding/vectors.ts";
 
 /**
@@ -29,7 +28,7 @@ export function createCategoryFit(encoder: Pick<SentenceEncoder, "encode">, log:
   let loading: Promise<CategoryFit> | undefined;
 
   return async () => {
-    loading ??= loadCategoryFit(encoder);
+    loading ??= compareByTopics(encoder);
     try {
       return await loading;
     } catch (error) {
@@ -41,25 +40,7 @@ export function createCategoryFit(encoder: Pick<SentenceEncoder, "encode">, log:
   };
 }
 
-/**
- * Compares listings by the vectors of any model.
- * @returns the comparison with a model's; 1 for every listing if that can't be had
- */
-export function createCategoryFits(
-  encoders: Pick<Encoders, "of">,
-  log: Logger,
-): (model: string) => Promise<CategoryFit> {
-  const known = new Map<string, () => Promise<CategoryFit>>();
-  return async (model) => {
-    const encoder = encoders.of(model);
-    if (encoder === undefined) return () => 1;
-    const load = known.get(model) ?? createCategoryFit(encoder, log);
-    known.set(model, load);
-    return await load();
-  };
-}
-
-async function loadCategoryFit(encoder: Pick<SentenceEncoder, "encode">): Promise<CategoryFit> {
+async function compareByTopics(encoder: Pick<SentenceEncoder, "encode">): Promise<CategoryFit> {
   const topics = new Map(
     await Promise.all(
       Object.entries(CATEGORY_TOPICS).map(

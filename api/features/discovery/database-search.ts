@@ -4,15 +4,12 @@ import PQueue from "p-queue";
 
 import { CURRENCIES, DELIVERY_TYPES, NETWORKS } from "../../config/constants.ts";
 import { ApiError } from "../../http/errors.ts";
-import type { Logger } from "../../lib/logger.ts";
 import { toListing } from "../listings/listing.ts";
 import type { Listing } from "../listings/listing.ts";
 import type { ListingModel, ListingRecord } from "../listings/model.ts";
 import { pricesWithin } from "../listings/price-filter.ts";
-import type { SentenceEncoder } from "../../search/embedding/encoder.ts";
 import { vectorOf } from "../../search/embedding/vectors.ts";
-import { encodeUnderstood } from "../../search/encode-query.ts";
-import type { Match } from "../../search/engine/match.ts";
+import type { Match, SearchQuery } from "../../search/engine/match.ts";
 import { matcherOf, wantedWords } from "../../search/engine/unindexed.ts";
 import { listingFormat } from "./listing-format.ts";
 import type { ListingFilter } from "./listing-format.ts";
@@ -22,20 +19,18 @@ export type StoredFilter = Omit<ListingFilter, "minMerit" | "minScoreStep" | "le
 
 /** Finds listings in the database, for as long as the index can't be read. */
 export interface DatabaseSearch {
-  /** The model whose vectors are compared. A listing with a vector of another one is found by its words. */
-  model: string;
   /**
    * The listings that pass the filter and answer the query, of those that share the most words with it, and of the newest.
-   * @throws ApiError `search_unavailable` if that takes the database too long, or the query can't be encoded
+   * @throws ApiError `search_unavailable` if that takes the database too long
    */
-  search(text: string, filter: StoredFilter): Promise<Match<Listing>[]>;
+  search(query: SearchQuery, filter: StoredFilter): Promise<Match<Listing>[]>;
 }
 
 /** Dependencies of the search. */
 export interface DatabaseSearchDeps {
   listings: ListingModel;
-  encoder: SentenceEncoder;
-  log: Logger;
+  /** The encoder of queries. A listing with a vector of another one is found by its words. */
+  model: string;
 }
 
 /** How many listings by words are compared, and how many of the newest. Each takes about 3 kB. */
@@ -56,8 +51,7 @@ const MAX_TIME_EXPIRED = 50;
  * therefore makes answers slower but causes no outage. Among more than a thousand listings, those that share no word with the
  * query are missing unless they are new.
  */
-export function createDatabaseSearch({ listings, encoder, log }: DatabaseSearchDeps): DatabaseSearch {
-  const { model } = encoder;
+export function createDatabaseSearch({ listings, model }: DatabaseSearchDeps): DatabaseSearch {
   const queue = new PQueue({ concurrency: MOST_AT_ONCE });
 
   /** Listings that pass the filter: those that have the most of the words, and the newest if there are few. */
@@ -91,10 +85,9 @@ export function createDatabaseSearch({ listings, encoder, log }: DatabaseSearchD
   }
 
   return {
-    model,
-    async search(text, filter) {
+    async search({ text, encoding }, filter) {
       const words = wantedWords(text).slice(0, MOST_WORDS);
-      const match = matcherOf(listingFormat, text, await encodeUnderstood(encoder, text, log));
+      const match = matcherOf(listingFormat, text, await encoding);
       const records = await inTime((endsAt) => candidates(words, filter, endsAt));
       return records.flatMap((record) => {
         const { embedding } = record;

@@ -14,12 +14,6 @@ import type { SellerSteps } from "./merit.ts";
 
 /** Name of the index of active listings. */
 export const LISTING_INDEX = "listings";
-/**
- * Version of the index. Raise it when the layout of rows changes, or the way in which listing-text.ts reads texts. An index of
- * another version is rebuilt.
- */
-export const LISTING_FORMAT = 2;
-
 /** The part of a listing filter that the search engine applies. An undefined field excludes nothing. */
 export interface ListingFilter extends Pick<
   SearchFilter,
@@ -27,9 +21,9 @@ export interface ListingFilter extends Pick<
 > {
   /** A listing must be in one of these ranges. */
   prices?: readonly PriceRange[] | undefined;
-  /** Listings with less merit are left out (merit.ts). Only in an index of this format. */
+  /** Listings with less merit are left out (merit.ts). */
   minMerit?: number | undefined;
-  /** Sellers below this step of their score are left out. Only in an index of this format. */
+  /** Sellers below this step of their score are left out. */
   minScoreStep?: number | undefined;
   /** Ids of sellers whose listings on a network are left out. */
   leftOut?: ReadonlyMap<Network, ReadonlySet<string>> | undefined;
@@ -48,6 +42,7 @@ const ROUNDING = 1e-9;
 
 /** The engine's table of active listings. */
 export const listingFormat: TableFormat<Listing, ListingFilter> = {
+  version: 2,
   columns: {
     category: "choice",
     network: "choice",

@@ -14,8 +14,7 @@ import { vectorOf } from "../../search/embedding/vectors.ts";
 import type { RemovedDocument, StoredDocument } from "../../search/engine/search-table.ts";
 import { ChangeStreamEndedError, watchAllFrom } from "../../search/index/change-batches.ts";
 import type { IndexSource, TableInUse } from "../../search/index/index-source.ts";
-import { isMostlyEmbedded } from "../../search/index/pending-share.ts";
-import { LISTING_FORMAT, LISTING_INDEX, listingFormat, rankingValuesOf, stepsUpdate } from "./listing-format.ts";
+import { LISTING_INDEX, listingFormat, rankingValuesOf, stepsUpdate } from "./listing-format.ts";
 import { sellerStepsOf } from "./merit.ts";
 import { sellerHistoriesOf } from "./seller-histories.ts";
 
@@ -24,8 +23,7 @@ export interface ListingSourceDeps {
   listings: ListingModel;
   standings: Pick<Standings, "of">;
   directory: Pick<AgentDirectory, "agentIdsByWallet">;
-  /** How well listings fit their categories by the vectors of a model. */
-  categoryFitOf: (model: string) => Promise<CategoryFit>;
+  loadCategoryFit: () => Promise<CategoryFit>;
   /** The current encoder's. */
   model: string;
 }
@@ -35,16 +33,15 @@ type Changed = ListingRecord | StandingRecord;
 type Change = ChangeStreamDocument<Changed>;
 
 /** The index write that follows from a listing's change. */
-type Write = { put: StoredDocument<Listing>; isOtherModel: boolean } | { remove: RemovedDocument };
+type Write = { put: StoredDocument<Listing> } | { remove: RemovedDocument };
 
 const LOADED_AT_ONCE = 1_000;
 
 function writeOf(record: ListingRecord, model: string): Write {
   const { _id: id, revision, status, embedding } = record;
   if (status !== "active") return { remove: { id, revision } };
-  const isOtherModel = embedding !== null && embedding.model !== model;
-  const vector = embedding === null || isOtherModel ? null : vectorOf(embedding.vector);
-  return { put: { document: toListing(record), revision, vector }, isOtherModel };
+  const vector = embedding?.model === model ? vectorOf(embedding.vector) : null;
+  return { put: { document: toListing(record), revision, vector } };
 }
 
 /**
@@ -52,18 +49,15 @@ function writeOf(record: ListingRecord, model: string): Write {
  * row is written and after each of their changes, so a row follows the newest of both.
  */
 export function createListingSource(deps: ListingSourceDeps): IndexSource<Changed> {
-  const { listings, standings, directory, categoryFitOf, model } = deps;
+  const { listings, standings, directory, loadCategoryFit, model } = deps;
   const { name: collection } = listings.collection;
   const database = listings.db.getClient().db(listings.db.name);
 
   /** Adds the values that each document's ranking depends on. */
-  async function withRankingValues(
-    documents: readonly StoredDocument<Listing>[],
-    ofTable: string,
-  ): Promise<StoredDocument<Listing>[]> {
+  async function withRankingValues(documents: readonly StoredDocument<Listing>[]): Promise<StoredDocument<Listing>[]> {
     if (documents.length === 0) return [];
     const offered = documents.map(({ document }) => document);
-    const [historyOf, fitOf] = await Promise.all([sellerHistoriesOf(standings, offered), categoryFitOf(ofTable)]);
+    const [historyOf, fitOf] = await Promise.all([sellerHistoriesOf(standings, offered), loadCategoryFit()]);
     return documents.map((stored) => {
       const { document, vector } = stored;
       const steps = sellerStepsOf(historyOf(document));
@@ -71,7 +65,7 @@ export function createListingSource(deps: ListingSourceDeps): IndexSource<Change
     });
   }
 
-  async function applyListings(changes: readonly Change[], { table, model: ofTable }: TableInUse): Promise<void> {
+  async function applyListings(changes: readonly Change[], { table }: TableInUse): Promise<void> {
     /** The last of each listing's changes has its newest version. */
     const writes = new Map<string, Write>();
     for (const change of changes as readonly ChangeStreamDocument<ListingRecord>[]) {
@@ -80,22 +74,13 @@ export function createListingSource(deps: ListingSourceDeps): IndexSource<Change
         writes.set(id, { remove: { id, revision: undefined } });
       } else if ("fullDocument" in change && change.fullDocument) {
         // A document that has been deleted since the change has none: null, although the type doesn't say so. Its deletion follows.
-        writes.set(change.fullDocument._id, writeOf(change.fullDocument, ofTable));
+        writes.set(change.fullDocument._id, writeOf(change.fullDocument, model));
       }
     }
     const all = [...writes.values()];
-    const put = all.flatMap((each) => ("put" in each ? [each] : []));
-    // The listing was embedded for the next index: in this one it keeps the vector that it has.
-    const kept = await table.vectorsOf(
-      listingFormat,
-      put.filter(({ isOtherModel }) => isOtherModel).map(({ put: { document } }) => document),
-    );
     await table.apply(
       listingFormat,
-      await withRankingValues(
-        put.map(({ put: stored }) => ({ ...stored, vector: stored.vector ?? kept.get(stored.document.id) ?? null })),
-        ofTable,
-      ),
+      await withRankingValues(all.flatMap((each) => ("put" in each ? [each.put] : []))),
       all.flatMap((each) => ("remove" in each ? [each.remove] : [])),
     );
   }
@@ -122,22 +107,21 @@ export function createListingSource(deps: ListingSourceDeps): IndexSource<Change
 
   return {
     name: LISTING_INDEX,
-    format: LISTING_FORMAT,
-    layout: listingFormat,
+    format: listingFormat,
     connection: listings.db,
     watch: (from) => watchAllFrom<Changed>(database, [collection, STANDINGS_COLLECTION], from),
 
-    async load({ table, model: ofTable }, beforeWrite) {
+    async load({ table }, beforeWrite) {
       let count = 0;
       let batch: StoredDocument<Listing>[] = [];
       const flush = async (): Promise<void> => {
         await beforeWrite();
-        await table.add(listingFormat, await withRankingValues(batch, ofTable));
+        await table.add(listingFormat, await withRankingValues(batch));
         count += batch.length;
         batch = [];
       };
       for await (const record of listings.find({ status: "active" }).lean<ListingRecord[]>().cursor()) {
-        const write = writeOf(record, ofTable);
+        const write = writeOf(record, model);
         if ("put" in write) batch.push(write.put);
         if (batch.length >= LOADED_AT_ONCE) await flush();
       }
@@ -148,14 +132,7 @@ export function createListingSource(deps: ListingSourceDeps): IndexSource<Change
     async apply(changes, target) {
       const ofCollection = (name: string) => changes.filter((change) => collectionOf(change) === name);
       await applyListings(ofCollection(collection), target);
-      // Rows of an earlier layout don't have the columns.
-      if (target.format === LISTING_FORMAT) await applyStandings(ofCollection(STANDINGS_COLLECTION), target);
-    },
-
-    async isEmbedded() {
-      const status = "active";
-      const pending = await listings.countDocuments({ status, "embedding.model": { $ne: model } });
-      return await isMostlyEmbedded(pending, () => listings.countDocuments({ status }));
+      await applyStandings(ofCollection(STANDINGS_COLLECTION), target);
     },
   };
 }

@@ -9,7 +9,7 @@ import type { AgentDirectory } from "../agents/directory.ts";
 import type { Standings } from "../agents/standings.ts";
 import { defineFeature } from "../feature.ts";
 import { listingModel } from "../listings/model.ts";
-import { createCategoryFits } from "./category-fit.ts";
+import { createCategoryFit } from "./category-fit.ts";
 import { createDatabaseSearch } from "./database-search.ts";
 import { createEmbedder } from "../../search/embedding/embedder.ts";
 import { createEncoders } from "../../search/embedding/encoders.ts";
@@ -54,12 +54,22 @@ export const discoveryModule = defineFeature({
     addEmbeddingGauges(metrics, encoders);
     const indexes = openSearchIndexes({ connection, indexUrl, indexStore, encoder, processId, now, log });
     const index = indexes.reader(LISTING_INDEX, listingFormat);
-    const categoryFitOf = createCategoryFits(encoders, log);
-    const source = createListingSource({ listings, standings, directory, categoryFitOf, model: encoder.model });
+    const { model } = encoder;
+    const loadCategoryFit = createCategoryFit(encoder, log);
+    const source = createListingSource({ listings, standings, directory, loadCategoryFit, model });
     const writer = indexes.writer("search.write-index", source);
     const stored = createStoredListings(listings);
-    const database = createDatabaseSearch({ listings, encoder, log });
-    const discovery = createDiscoverService({ encoders, index, database, stored, standings, etherPrice, log });
+    const database = createDatabaseSearch({ listings, model });
+    const discovery = createDiscoverService({
+      encoder,
+      loadCategoryFit,
+      index,
+      database,
+      stored,
+      standings,
+      etherPrice,
+      log,
+    });
     const services: DiscoverDeps = { discovery };
     return {
       services,

@@ -22,8 +22,6 @@ export interface Wanted {
   enough: number;
   /** Whether the buyer has named a maximum price. */
   hasBudget: boolean;
-  /** Whether the index can leave out listings by their merit. */
-  knowsMerit: boolean;
   /** Whether a candidate may be among the answers. */
   isWanted: (match: RatedMatch) => boolean;
   /** Number of known candidates of a seller after which searches leave out its others. */
@@ -49,7 +47,7 @@ const LEAST_RISE = 1.01;
  */
 export async function rankBest(
   search: (round: Round) => Promise<RatedMatch[]>,
-  { limit, enough, hasBudget, knowsMerit, isWanted, enoughOfSeller }: Wanted,
+  { limit, enough, hasBudget, isWanted, enoughOfSeller }: Wanted,
 ): Promise<RankedMatch[]> {
   const known = new Map<string, RatedMatch>();
   const leftOut = new Map<Network, Set<string>>();
@@ -75,11 +73,11 @@ export async function rankBest(
     const needed = meritBelow(least);
     if (found.length < most || needed > MOST_MERIT || searches === MOST_SEARCHES) return ranked;
     const hasLeftOut = leaveOut(leftOut, found, isWanted, enoughOfSeller);
-    const leavesOutMore = knowsMerit && needed >= Math.max(minMerit, LOW_MERIT) * LEAST_RISE;
+    const leavesOutMore = needed >= Math.max(minMerit, LOW_MERIT) * LEAST_RISE;
     if (most === MOST_CANDIDATES && !hasLeftOut && !leavesOutMore) return ranked;
     // The first search with a bound asks for no more: it is usually the last.
     if (!leavesOutMore || bounds.length > 0) round = more;
-    if (knowsMerit && needed > minMerit) {
+    if (needed > minMerit) {
       bounds.push({ relevance: least, merit: needed });
       round = { ...round, minMerit: needed };
     }

@@ -8,14 +8,13 @@ import type { ListingSearch, SearchFilter } from "../listings/list.ts";
 import type { Listing } from "../listings/listing.ts";
 import { priceRanges, priceShareOf } from "../listings/price-filter.ts";
 import type { PriceRange } from "../listings/price-filter.ts";
-import { createCategoryFits } from "./category-fit.ts";
 import type { CategoryFit } from "./category-fit.ts";
 import type { DatabaseSearch, StoredFilter } from "./database-search.ts";
 import { encodeUnderstood, withinLimit } from "../../search/encode-query.ts";
-import type { Encoders } from "../../search/embedding/encoders.ts";
+import type { SentenceEncoder } from "../../search/embedding/encoder.ts";
 import { IndexUnavailableError } from "../../search/index/index-reader.ts";
 import type { IndexReader } from "../../search/index/index-reader.ts";
-import { LISTING_FORMAT, listingFormat } from "./listing-format.ts";
+import { listingFormat } from "./listing-format.ts";
 import type { ListingFilter } from "./listing-format.ts";
 import { scoreStepOf } from "./merit.ts";
 import { rank } from "./ranking.ts";
@@ -23,7 +22,7 @@ import type { RankedMatch, RatedMatch } from "./ranking.ts";
 import { MOST_CANDIDATES, rankBest } from "./rank-best.ts";
 import type { Round } from "./rank-best.ts";
 import { sellerHistoriesOf } from "./seller-histories.ts";
-import type { Match } from "../../search/engine/match.ts";
+import type { Match, SearchQuery } from "../../search/engine/match.ts";
 import type { StoredListings } from "./stored-listings.ts";
 
 /** Semantic search for active services. */
@@ -36,8 +35,9 @@ export interface DiscoverService extends ListingSearch {
 
 /** Dependencies of discovery. */
 export interface DiscoverServiceDeps {
-  encoders: Pick<Encoders, "of">;
-  index: Pick<IndexReader<Listing, ListingFilter>, "search" | "model" | "format">;
+  encoder: Pick<SentenceEncoder, "encode">;
+  loadCategoryFit: () => Promise<CategoryFit>;
+  index: Pick<IndexReader<Listing, ListingFilter>, "search">;
   /** Answers while the index can't be read. */
   database: DatabaseSearch;
   stored: StoredListings;
@@ -50,12 +50,11 @@ export interface DiscoverServiceDeps {
 
 /** A search as the caller wants it. */
 interface Request {
-  text: string;
+  query: SearchQuery;
   filter: StoredFilter;
   /** Minimum on-chain score of the seller; null for any. */
   minScore: number | null;
-  /** The buyer's maximum prices; empty without a maximum. */
-  budgets: readonly PriceRange[];
+  facts: RankingFacts;
   limit: number;
 }
 
@@ -70,19 +69,20 @@ const INDEX_PAUSE_MS = 5_000;
 
 /** Discovery of the listings in an index. Filters apply before the ranking. */
 export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverService {
-  const { encoders, index, database, stored, standings, etherPrice, log, elapsedMs = () => performance.now() } = deps;
-  const categoryFitOf = createCategoryFits(encoders, log);
+  const { encoder, loadCategoryFit, index, database, stored, standings, etherPrice, log } = deps;
+  const { elapsedMs = () => performance.now() } = deps;
   let pausedUntil = 0;
 
   async function discover(text: string, filter: SearchFilter, limit: number): Promise<RankedMatch[]> {
     const { category, network, sellerId, currency, deliveryType, minTrustScore = 0, maxPrice } = filter;
     const prices = await priceRanges(filter, currency === undefined ? CURRENCIES : [currency], etherPrice);
+    const encoding = encodeUnderstood(encoder, text, log);
     const request: Request = {
-      text,
+      query: { text, encoding },
       limit,
       minScore: leastOnChainScoreOf(minTrustScore),
       filter: { category, network, sellerId, currency, deliveryType, prices },
-      budgets: maxPrice === undefined ? [] : (prices ?? []),
+      facts: { categoryFit: await loadCategoryFit(), budgets: maxPrice === undefined ? [] : (prices ?? []) },
     };
     return await confirm((await searchIndex(request)) ?? (await searchDatabase(request)), request.filter, limit);
   }
@@ -102,37 +102,28 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     }
   }
 
-  async function rankIndexed({ text, filter, minScore, budgets, limit }: Request): Promise<RankedMatch[]> {
-    const model = await index.model();
-    // The one that made the index's vectors; undefined if it can't be asked any more. Then words alone decide.
-    const encoder = encoders.of(model);
-    // An index of an earlier layout doesn't know the sellers. It answers until the new one is built.
-    const knowsSellers = (await index.format()) === LISTING_FORMAT;
-    const encoding = encoder === undefined ? null : encodeUnderstood(encoder, text, log);
-    const facts = { categoryFit: await categoryFitOf(model), budgets };
-    const minScoreStep = minScore === null || !knowsSellers ? undefined : scoreStepOf(minScore);
+  async function rankIndexed({ query, filter, minScore, facts, limit }: Request): Promise<RankedMatch[]> {
+    const minScoreStep = minScore === null ? undefined : scoreStepOf(minScore);
     const enough = Math.min(Math.max(limit * CANDIDATES_PER_ANSWER, LEAST_CANDIDATES), MOST_CANDIDATES);
 
     async function search({ most, minMerit, leftOut }: Round): Promise<RatedMatch[]> {
-      const searching = index.search({ text, encoding }, { ...filter, minScoreStep, minMerit, leftOut }, most);
-      const matches = await withinLimit("the search index", SEARCH_LIMIT_MS, encoding, searching);
+      const searching = index.search(query, { ...filter, minScoreStep, minMerit, leftOut }, most);
+      const matches = await withinLimit("the search index", SEARCH_LIMIT_MS, query.encoding, searching);
       return rate(matches, standings, facts);
     }
 
     return await rankBest(search, {
       limit,
       enough,
-      hasBudget: budgets.length > 0,
-      knowsMerit: knowsSellers,
+      hasBudget: facts.budgets.length > 0,
       isWanted: ({ history }) => minScore === null || history.score >= minScore,
       // A search for one seller's listings is for all of them.
       enoughOfSeller: filter.sellerId === undefined ? enough : Infinity,
     });
   }
 
-  async function searchDatabase({ text, filter, minScore, budgets }: Request): Promise<RankedMatch[]> {
-    const [matches, categoryFit] = await Promise.all([database.search(text, filter), categoryFitOf(database.model)]);
-    const rated = await rate(matches, standings, { categoryFit, budgets });
+  async function searchDatabase({ query, filter, minScore, facts }: Request): Promise<RankedMatch[]> {
+    const rated = await rate(await database.search(query, filter), standings, facts);
     return rank(rated.filter(({ history }) => minScore === null || history.score >= minScore));
   }
 

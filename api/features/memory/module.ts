@@ -7,7 +7,7 @@ import type { Encoders } from "../../search/embedding/encoders.ts";
 import type { SearchIndexes } from "../../search/index/search-indexes.ts";
 import { createAuditMemory } from "./audit/trails.ts";
 import { entryFormat, MEMORY_INDEX } from "./index/entry-format.ts";
-import { createEntryIndex } from "./index/entry-index.ts";
+import { EntryIndex } from "./index/entry-index.ts";
 import { createMemorySource } from "./index/source.ts";
 import { memoryJobs } from "./jobs.ts";
 import type { MemoryQuota } from "./ledger.ts";
@@ -37,11 +37,11 @@ export const memoryModule = defineFeature({
     const { model } = encoder;
     const models = memoryModels(connection);
     const reader = createReader(models, now);
-    const index = createEntryIndex({ models, reader: indexes.reader(MEMORY_INDEX, entryFormat), model, log });
+    const index = new EntryIndex({ models, reader: indexes.reader(MEMORY_INDEX, entryFormat), model, log });
     const services: MemoryDeps = {
       memory: createMemoryService({ connection, models, reader, quota, embedder, now }),
       memoryReader: reader,
-      memorySearch: createMemorySearch({ encoders, index, reader, now, log }),
+      memorySearch: createMemorySearch({ encoder, index, reader, now, log }),
     };
     return {
       services,

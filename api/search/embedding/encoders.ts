@@ -33,11 +33,6 @@ export interface Encoders {
   current: SentenceEncoder;
   /** The one in this process, for what is tuned to it. It sends nothing to anyone. */
   embedded: SentenceEncoder;
-  /**
-   * The encoder of an earlier model, for an index that still has its vectors; undefined if it can't be served. The embedded
-   * one always can, and other models of the configured server.
-   */
-  of(model: string): SentenceEncoder | undefined;
   state(): Promise<EncoderState>;
   close(): Promise<void>;
 }
@@ -63,53 +58,35 @@ export function createEncoders(options: EncodersOptions): Encoders {
     return {
       current: embedded,
       embedded,
-      of: (model) => (model === embedded.model ? embedded : undefined),
       state: () => Promise.resolve({ model: embedded.model, server: null }),
       close: () => embedded.close(),
     };
   }
 
-  const { dailyTokens, maxTextBytes } = provider;
+  const { dailyTokens, maxTextBytes, dimensions } = provider;
+  const model = `${providerName(provider.baseUrl)}:${provider.model}:${dimensions}`;
   const budget = createTokenBudget({ spending, dailyTokens, longestText: mostTokensOf(maxTextBytes), now, log });
-  const cache = createVectorCache(vectors);
-  const name = providerName(provider.baseUrl);
-  const known = new Map<string, SentenceEncoder>();
-
-  function encoderOf(model: string, dimensions: number) {
-    const fullName = `${name}:${model}:${dimensions}`;
-    const server = createEmbeddingServer({ ...provider, model, dimensions } as EmbeddingProvider);
-    const outage = createOutage(fullName, log, pauses);
-    const encoder = createServerEncoder({
-      model: fullName,
-      dimensions,
-      server,
-      cache,
-      budget,
-      outage,
-      maxTextBytes,
-      now,
-      paces,
-    });
-    known.set(fullName, encoder);
-    return { encoder, outage };
-  }
-
-  const { encoder: current, outage } = encoderOf(provider.model, provider.dimensions);
+  const outage = createOutage(model, log, pauses);
+  const current = createServerEncoder({
+    model,
+    dimensions,
+    server: createEmbeddingServer(provider),
+    cache: createVectorCache(vectors),
+    budget,
+    outage,
+    maxTextBytes,
+    now,
+    paces,
+  });
   return {
     current,
     embedded,
-    of(model) {
-      if (model === embedded.model) return embedded;
-      const { groups } = /^(?<provider>[^:]+):(?<model>.+):(?<dimensions>\d{2,4})$/.exec(model) ?? {};
-      if (groups?.["provider"] !== name) return undefined;
-      return known.get(model) ?? encoderOf(groups["model"] as string, Number(groups["dimensions"])).encoder;
-    },
     async state() {
       const tokensToday = await budget.spentToday();
-      return { model: current.model, server: { answers: outage.isAnswering(), tokensToday, dailyTokens } };
+      return { model, server: { answers: outage.isAnswering(), tokensToday, dailyTokens } };
     },
     async close() {
-      await Promise.all([embedded, ...known.values()].map((encoder) => encoder.close()));
+      await Promise.all([embedded.close(), current.close()]);
     },
   };
 }

@@ -48,10 +48,7 @@ export function dimensionsOf({ fields }: Awaited<ReturnType<Table["schema"]>>): 
   return (field?.type as { listSize: number }).listSize;
 }
 
-/**
- * Rows of documents in the form that the engine takes. Columns that a table lacks are left out: one of an earlier layout follows the
- * changes until the next one is built.
- */
+/** Rows of documents in the form that the engine takes. */
 export async function rowsOf<Document extends { id: string }>(
   table: Table,
   format: TableFormat<Document, never>,
@@ -60,10 +57,9 @@ export async function rowsOf<Document extends { id: string }>(
   const { makeArrowTable } = await loadEngine();
   const schema = await table.schema();
   const dimensions = dimensionsOf(schema);
-  const columns = new Set(schema.fields.map(({ name }) => name));
-  const known = (values: object) => Object.fromEntries(Object.entries(values).filter(([name]) => columns.has(name)));
   const rows = documents.map(({ document, revision, vector, values }) => ({
-    ...known({ ...format.valuesOf(document), ...values }),
+    ...format.valuesOf(document),
+    ...values,
     [COLUMNS.id]: document.id,
     [COLUMNS.revision]: revision,
     [COLUMNS.words]: format.wordsOf(document),

@@ -2,7 +2,7 @@ import type { Table } from "@lancedb/lancedb";
 
 import { knownRows } from "./known-rows.ts";
 import { WHOLE_UP_TO, searchTable } from "./lance-search.ts";
-import { addAll, applyAll, indexVectors, setValues, tidy, vectorsOf, vectorsToIndex } from "./lance-writes.ts";
+import { addAll, applyAll, indexVectors, setValues, tidy, vectorsToIndex } from "./lance-writes.ts";
 import type { SearchTable } from "./search-table.ts";
 
 /** A table of LanceDB. */
@@ -13,7 +13,6 @@ export function lanceTable(table: Table): SearchTable {
     add: (format, documents) => addAll(table, format, documents),
     apply: (format, put, removed) => applyAll(table, format, put, removed),
     setValues: (condition, values) => setValues(table, condition, values),
-    vectorsOf: (format, documents) => vectorsOf(table, format, documents),
     tidy: () => tidy(table),
     vectorsToIndex: (indexed, from) => vectorsToIndex(table, indexed, from),
     indexVectors: () => indexVectors(table),

@@ -76,35 +76,16 @@ export async function tidy(table: Table): Promise<void> {
 export async function vectorsToIndex(table: Table, indexed: number, from = INDEXED_FROM): Promise<number> {
   const rows = await table.countRows();
   if (rows < from) return 0;
-  if (rows >= indexed * OUTGROWN) return rows;
-  const { type } = vectorIndexOf(dimensionsOf(await table.schema()));
-  const { indexType, numIndices = 1 } = (await table.indexStats(VECTOR_INDEX)) ?? {};
-  // An earlier version may have made one of another kind.
-  return indexType === type && numIndices - 1 <= MOST_ADDITIONS ? 0 : rows;
+  const { numIndices = 1 } = (await table.indexStats(VECTOR_INDEX)) ?? {};
+  const isWorn = numIndices - 1 > MOST_ADDITIONS;
+  if (!isWorn && rows < indexed * OUTGROWN) return 0;
+  // Documents may wait for their vectors. The engine reads the whole column for this number.
+  const vectors = await table.countRows(`${COLUMNS.vector} IS NOT NULL`);
+  return vectors >= from && (isWorn || vectors >= indexed * OUTGROWN) ? vectors : 0;
 }
 
 /** Indexes the vectors of a table. */
 export async function indexVectors(table: Table): Promise<void> {
   const config = await vectorIndexConfig(vectorIndexOf(dimensionsOf(await table.schema())));
   await table.createIndex(COLUMNS.vector, { name: VECTOR_INDEX, config });
-}
-
-/** The vectors of documents whose words haven't changed. */
-export async function vectorsOf<Document extends { id: string }>(
-  table: Table,
-  format: TableFormat<Document, never>,
-  documents: readonly Document[],
-): Promise<Map<string, Float32Array>> {
-  if (documents.length === 0) return new Map();
-  const words = new Map(documents.map((document) => [document.id, format.wordsOf(document)]));
-  const rows = (await table
-    .query()
-    .where(`${COLUMNS.id} IN (${[...words.keys()].map(quoted).join(", ")})`)
-    .select([COLUMNS.id, COLUMNS.words, COLUMNS.vector])
-    .toArray()) as { id: string; words: string; vector: { toArray(): Float32Array } | null }[];
-  return new Map(
-    rows.flatMap(({ id, words: known, vector }) =>
-      vector !== null && words.get(id) === known ? [[id, vector.toArray()] as const] : [],
-    ),
-  );
 }

@@ -58,11 +58,6 @@ export interface SearchTable {
    * @param values by column, in SQL
    */
   setValues(condition: string, values: Readonly<Record<string, string>>): Promise<void>;
-  /** The vectors of documents whose words haven't changed. */
-  vectorsOf<Document extends { id: string }>(
-    format: TableFormat<Document, never>,
-    documents: readonly Document[],
-  ): Promise<Map<string, Float32Array>>;
   /** Merges what many small writes have left behind, brings the indexes up to date and removes old versions. */
   tidy(): Promise<void>;
   /**

@@ -9,6 +9,8 @@ export type ColumnKind = "choice" | "key" | "number" | "unindexed number" | "lab
 
 /** How documents are kept in a table of the engine, and found in it. */
 export interface TableFormat<Document extends { id: string }, Filter> {
+  /** Raise it when rows are laid out or texts are read in another way. An index of another version is built again. */
+  version: number;
   /** The columns to filter by, by name. */
   columns: Readonly<Record<string, ColumnKind>>;
   /** The values of those columns, as far as the document says them. */

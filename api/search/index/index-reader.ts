@@ -1,14 +1,55 @@
+import type { Match, SearchQuery } from "../engine/match.ts";
 import type { SearchTable, SearchTables } from "../engine/search-table.ts";
 import type { TableFormat } from "../engine/table-format.ts";
 import type { IndexState, IndexStateModel } from "./index-state.ts";
-import type { Match, SearchQuery } from "../engine/match.ts";
 
-/** Searches an index that another process writes. */
-export interface IndexReader<Document, Filter> {
-  /** The encoder whose vectors the index has. @throws IndexUnavailableError */
-  model(): Promise<string>;
-  /** The layout of the index's rows. @throws IndexUnavailableError */
-  format(): Promise<number>;
+/** Thrown while the index can't be read. */
+export class IndexUnavailableError extends Error {
+  override readonly name = "IndexUnavailableError";
+}
+
+/** How long a process goes on with the table that it knows. */
+const STATE_MAX_AGE_MS = 1_000;
+
+/**
+ * Reads an index that another process writes. It opens the table that the writer names, and the next one once the writer has built
+ * it. An index of another format or model can't be read. Each method throws IndexUnavailableError.
+ */
+export class IndexReader<Document extends { id: string }, Filter> {
+  readonly #name: string;
+  readonly #states: IndexStateModel;
+  readonly #tables: SearchTables;
+  readonly #format: TableFormat<Document, Filter>;
+  readonly #model: string;
+  readonly #now: () => Date;
+  #known: { state: IndexState; readAt: number } | undefined;
+  #opened: { name: string; table: Promise<SearchTable> } | undefined;
+
+  constructor({
+    name,
+    states,
+    tables,
+    format,
+    model,
+    now,
+  }: {
+    /** Name of the index. */
+    name: string;
+    states: IndexStateModel;
+    tables: SearchTables;
+    format: TableFormat<Document, Filter>;
+    /** The encoder of queries. */
+    model: string;
+    now: () => Date;
+  }) {
+    this.#name = name;
+    this.#states = states;
+    this.#tables = tables;
+    this.#format = format;
+    this.#model = model;
+    this.#now = now;
+  }
+
   /**
    * Finds the `limit` most relevant documents that pass the filter and answer the query, most relevant first.
    *
@@ -17,91 +58,69 @@ export interface IndexReader<Document, Filter> {
    *   ranks by more than relevance, such as trust in a seller, searches again with a higher limit until no document beyond it
    *   could still win.
    * - Fewer than `limit` matches means that there are no others.
-   * @throws IndexUnavailableError
    */
-  search(query: SearchQuery, filter: Filter, limit: number): Promise<Match<Document>[]>;
-  /** The table that answers at the moment, for a caller that knows more about it. @throws IndexUnavailableError */
-  open(): Promise<{ state: IndexState; table: SearchTable }>;
-  /** How many documents it has. @throws IndexUnavailableError */
-  count(): Promise<number>;
-  /** How long ago the writer was last up to date, in milliseconds. @throws IndexUnavailableError */
-  lagMs(): Promise<number>;
-}
+  search(query: SearchQuery, filter: Filter, limit: number): Promise<Match<Document>[]> {
+    return this.#read((table) => table.search(this.#format, query, filter, limit));
+  }
 
-/** Thrown while the index can't be read. */
-export class IndexUnavailableError extends Error {
-  override readonly name = "IndexUnavailableError";
-}
+  /** The table that answers at the moment, for a caller that knows more about it. */
+  async open(): Promise<{ name: string; table: SearchTable }> {
+    const { table: name } = await this.#current();
+    try {
+      return { name, table: await this.#open(name) };
+    } catch (error) {
+      throw this.#unreadable(error);
+    }
+  }
 
-/** Dependencies of a reader. */
-export interface IndexReaderDeps<Document extends { id: string }, Filter> {
-  /** Name of the index. */
-  name: string;
-  states: IndexStateModel;
-  tables: SearchTables;
-  format: TableFormat<Document, Filter>;
-  now: () => Date;
-}
+  /** How many documents it has. */
+  count(): Promise<number> {
+    return this.#read((table) => table.count());
+  }
 
-/** How long a process goes on with the table that it knows. A table that another has replaced stays for longer. */
-const STATE_MAX_AGE_MS = 1_000;
+  /** How long ago the writer was last up to date, in milliseconds. */
+  async lagMs(): Promise<number> {
+    return this.#now().getTime() - (await this.#current()).followedAt.getTime();
+  }
 
-/** Reads an index. It opens the table that the writer names, and the next one once the writer has built it. */
-export function createIndexReader<Document extends { id: string }, Filter>(
-  deps: IndexReaderDeps<Document, Filter>,
-): IndexReader<Document, Filter> {
-  const { name, states, tables, format, now } = deps;
-  let known: { state: IndexState; readAt: number } | undefined;
-  let opened: { name: string; table: Promise<SearchTable> } | undefined;
-
-  async function current(): Promise<IndexState> {
-    if (known !== undefined && performance.now() - known.readAt < STATE_MAX_AGE_MS) return known.state;
+  async #current(): Promise<IndexState> {
     const readAt = performance.now();
-    const state = await states.findById(name).lean<IndexState | null>();
-    if (state === null) throw new IndexUnavailableError(`The index ${name} hasn't been built yet`);
-    known = { state, readAt };
+    if (this.#known !== undefined && readAt - this.#known.readAt < STATE_MAX_AGE_MS) return this.#known.state;
+    const state = await this.#states.findById(this.#name).lean<IndexState | null>();
+    if (state?.format !== this.#format.version || state.model !== this.#model) {
+      throw new IndexUnavailableError(`The index ${this.#name} hasn't been built yet`);
+    }
+    this.#known = { state, readAt };
     return state;
   }
 
-  async function open({ table }: IndexState): Promise<SearchTable> {
-    if (opened?.name !== table) opened = { name: table, table: tables.open(table) };
+  async #open(name: string): Promise<SearchTable> {
+    if (this.#opened?.name !== name) this.#opened = { name, table: this.#tables.open(name) };
     try {
-      return await opened.table;
+      return await this.#opened.table;
     } catch (error) {
-      opened = undefined;
+      this.#opened = undefined;
       throw error;
     }
   }
 
   /** Reads the table. If that fails, the writer may have replaced it: the one that it names now gets a second chance. */
-  async function read<Result>(work: (table: SearchTable) => Promise<Result>): Promise<Result> {
-    const state = await current();
+  async #read<Result>(work: (table: SearchTable) => Promise<Result>): Promise<Result> {
+    const { table } = await this.#current();
     try {
-      return await work(await open(state));
+      return await work(await this.#open(table));
     } catch {
-      [known, opened] = [undefined, undefined];
-      const latest = await current();
+      [this.#known, this.#opened] = [undefined, undefined];
+      const { table: latest } = await this.#current();
       try {
-        return await work(await open(latest));
+        return await work(await this.#open(latest));
       } catch (error) {
-        throw new IndexUnavailableError(`The index ${name} can't be read`, { cause: error });
+        throw this.#unreadable(error);
       }
     }
   }
 
-  return {
-    model: async () => (await current()).model,
-    format: async () => (await current()).format,
-    search: (query, filter, limit) => read((table) => table.search(format, query, filter, limit)),
-    async open() {
-      const state = await current();
-      try {
-        return { state, table: await open(state) };
-      } catch (error) {
-        throw new IndexUnavailableError(`The index ${name} can't be read`, { cause: error });
-      }
-    },
-    count: () => read((table) => table.count()),
-    lagMs: async () => now().getTime() - (await current()).followedAt.getTime(),
-  };
+  #unreadable(cause: unknown): IndexUnavailableError {
+    return new IndexUnavailableError(`The index ${this.#name} can't be read`, { cause });
+  }
 }

@@ -5,22 +5,17 @@ import type { SearchTable } from "../engine/search-table.ts";
 import type { TableFormat } from "../engine/table-format.ts";
 import type { IndexPosition } from "./index-state.ts";
 
-/** A table that is being written, and the encoder whose vectors it has. */
+/** A table that is being written. */
 export interface TableInUse {
   name: string;
   table: SearchTable;
-  model: string;
-  /** Layout of its rows. */
-  format: number;
 }
 
-/** Where the documents of an index come from. Vectors of other models than the table's are ignored. */
+/** Where the documents of an index come from. Vectors of other models than the current one are ignored. */
 export interface IndexSource<Changed extends Record> {
   /** Name of the index, and the start of its tables' names. */
   name: string;
-  /** Rises when rows are laid out in another way. An index of another number is built again. */
-  format: number;
-  layout: Pick<TableFormat<never, never>, "columns">;
+  format: Pick<TableFormat<never, never>, "columns" | "version">;
   connection: Connection;
   /** The changes after a position. */
   watch(from: IndexPosition): ChangeStream<Changed, ChangeStreamDocument<Changed>>;
@@ -32,8 +27,6 @@ export interface IndexSource<Changed extends Record> {
   load(target: TableInUse, beforeWrite: () => Promise<void>): Promise<number>;
   /** Writes what has changed. Writing it again, or late, does no harm. */
   apply(changes: readonly ChangeStreamDocument<Changed>[], target: TableInUse): Promise<void>;
-  /** Whether the documents have vectors of the current model, so that an index of them can replace one of another model. */
-  isEmbedded(): Promise<boolean>;
   /** For how long a writer may be absent before changes are lost, in milliseconds; undefined if the stream itself tells. */
   mostAbsenceMs?: number;
   /** Forgets what is noted about a table before it is dropped. */

@@ -13,9 +13,9 @@ export interface IndexState {
   _id: string;
   /** The table that answers searches. */
   table: string;
-  /** Layout of its rows. */
+  /** Version of its format. */
   format: number;
-  /** The encoder that made its vectors. Queries are encoded by the same one. */
+  /** The encoder that made its vectors. */
   model: string;
   /** Where the change stream continues. */
   resume: IndexPosition;
@@ -23,8 +23,6 @@ export interface IndexState {
   indexedVectors: number;
   /** When the writer last was up to date with the changes. */
   followedAt: Date;
-  /** Tables that another has replaced, and when. Searches may still read them for a while. */
-  retired: { table: string; at: Date }[];
 }
 
 export type IndexStateModel = Model<IndexState>;
@@ -39,10 +37,6 @@ const indexState = new Schema<IndexState>(
     resume: { type: Schema.Types.Mixed, ...required },
     indexedVectors: { type: Number, ...required },
     followedAt: { type: Date, ...required },
-    retired: {
-      type: [{ _id: false, table: { type: String, ...required }, at: { type: Date, ...required } }],
-      ...required,
-    },
   },
   { versionKey: false, strict: "throw", collection: "searchindexes" },
 );

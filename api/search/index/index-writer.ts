@@ -1,43 +1,25 @@
 import { randomBytes } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 
 import { MongoServerError } from "mongodb";
 import type { Document as Record, Timestamp } from "mongodb";
 import type { Connection } from "mongoose";
 
 import { isDuplicateKey } from "../../db/connection.ts";
+import { repeat } from "../../jobs/background-loop.ts";
 import type { BackgroundLoop } from "../../jobs/background-loop.ts";
 import type { Lease } from "../../jobs/lease.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { pauseAfter } from "../../lib/retry.ts";
 import type { SearchTables } from "../engine/search-table.ts";
 import { ChangeStreamEndedError, inBatches } from "./change-batches.ts";
 import type { IndexSource, TableInUse } from "./index-source.ts";
 import type { IndexPosition, IndexState, IndexStateModel } from "./index-state.ts";
 import { createTableUpkeep } from "./table-upkeep.ts";
 
-/** Dependencies of a writer. */
-export interface IndexWriterDeps<Changed extends Record> {
-  /** Name of the loop. */
-  loop: string;
-  source: IndexSource<Changed>;
-  states: IndexStateModel;
-  tables: SearchTables;
-  /** Held by the only process that writes. */
-  lease: Lease;
-  /** The encoder's name and the length of its vectors. */
-  encoder: { model: string; dimensions: number };
-  now: () => Date;
-  log: Logger;
-}
-
 /** How often the lease is renewed, and the position is noted while nothing changes. */
 const BEAT_MS = 1_000;
 const RETRY = { minMs: 200, maxMs: 10_000 };
-/** How often it is checked what isn't wanted any more and what is missing. */
+/** How often the writer looks for tables to drop and vectors to index. */
 const CHECK_EVERY_MS = 5_000;
-/** For how long a replaced table stays for searches that still read it. */
-const RETIRED_KEPT_MS = 60_000;
 
 /**
  * ChangeStreamHistoryLost, ChangeStreamFatalError and InvalidResumeToken, and the codes for a token that can't be parsed.
@@ -60,149 +42,171 @@ interface OpenIndex extends TableInUse {
 
 /**
  * Keeps an index in step with the database: one process at a time, which any other may replace at any moment. It builds the
- * index once, beside an outdated one if there is any, then follows the changes from where the last writer noted its position.
- * Changes are written before the position, and writing one again does no harm, so a crash loses nothing. A writer that was
- * paused past its lease can't undo what the next one has written, because a newer revision of a document is never replaced.
+ * index once, then follows the changes from where the last writer noted its position. An index that can't be used is dropped and
+ * built again; searches read the database meanwhile. Changes are written before the position, and writing one again does no harm,
+ * so a crash loses nothing. A writer that was paused past its lease can't undo what the next one has written, because a newer
+ * revision of a document is never replaced.
  */
-export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<Changed>): BackgroundLoop {
-  const { source, states, tables, lease, encoder, now, log: parent } = deps;
-  const log = parent.child({ index: source.name });
-  const tablePrefix = `${source.name}_`;
+export class IndexWriter<Changed extends Record> implements BackgroundLoop {
+  readonly name: string;
+  readonly #source: IndexSource<Changed>;
+  readonly #states: IndexStateModel;
+  readonly #tables: SearchTables;
+  readonly #lease: Lease;
+  readonly #encoder: { model: string; dimensions: number };
+  readonly #now: () => Date;
+  readonly #log: Logger;
+  /** Whether changes are missing from the index that can't be read any more. */
+  #isHistoryLost = false;
 
-  async function requireLease(): Promise<void> {
-    if (!(await lease.acquire())) throw new TakenOverError();
+  constructor({
+    loop,
+    source,
+    states,
+    tables,
+    lease,
+    encoder,
+    now,
+    log,
+  }: {
+    /** Name of the loop. */
+    loop: string;
+    source: IndexSource<Changed>;
+    states: IndexStateModel;
+    tables: SearchTables;
+    /** Held by the only process that writes. */
+    lease: Lease;
+    /** The encoder's name and the length of its vectors. */
+    encoder: { model: string; dimensions: number };
+    now: () => Date;
+    log: Logger;
+  }) {
+    this.name = loop;
+    this.#source = source;
+    this.#states = states;
+    this.#tables = tables;
+    this.#lease = lease;
+    this.#encoder = encoder;
+    this.#now = now;
+    this.#log = log.child({ index: source.name });
   }
 
-  /**
-   * Names the table that answers searches from now on. A worker that was paused past its lease publishes nothing: another may have
-   * published its own table since, or dropped this one.
-   * @param before the table that answered when the build began
-   * @throws TakenOverError
-   */
-  async function publish(state: IndexState, before: string | undefined): Promise<void> {
-    await requireLease();
-    if (!(await tables.names()).includes(state.table)) throw new TakenOverError();
+  run(signal: AbortSignal): Promise<void> {
+    const [name, lease, log] = [this.name, this.#lease, this.#log];
+    const failed = "couldn't write the search index";
+    return repeat({ name, step: () => this.#write(signal), retry: RETRY, failed, lease, log }).run(signal);
+  }
+
+  /** Writes the index for as long as this process has the lease. @returns the pause before the next attempt */
+  async #write(signal: AbortSignal): Promise<number> {
+    if (!(await this.#lease.acquire())) return BEAT_MS;
+    // Renewed through work that takes longer than it lasts, such as indexing a million vectors.
+    const renewing = setInterval(() => {
+      // A lease that is lost is noticed before the next write.
+      void this.#lease.acquire().catch(() => undefined);
+    }, BEAT_MS);
     try {
-      // Without a table before, another one makes this an insert of an id that exists.
-      const written = await states.replaceOne({ _id: source.name, table: before ?? state.table }, state, {
-        upsert: before === undefined,
-      });
-      if (written.matchedCount + written.upsertedCount === 0) throw new TakenOverError();
+      await this.#follow(await this.#openOrBuild(), signal);
     } catch (error) {
-      throw isDuplicateKey(error) ? new TakenOverError() : error;
+      this.#isHistoryLost ||= isHistoryLost(error);
+      throw error;
+    } finally {
+      clearInterval(renewing);
+    }
+    return BEAT_MS;
+  }
+
+  async #openOrBuild(): Promise<OpenIndex> {
+    const state = await this.#states.findById(this.#source.name).lean<IndexState | null>();
+    const present = state !== null && this.#isUsable(state) ? await this.#open(state) : undefined;
+    return present ?? (await this.#build(state));
+  }
+
+  /** Whether following the changes brings the index up to date. */
+  #isUsable({ format, model, followedAt }: IndexState): boolean {
+    const source = this.#source;
+    if (this.#isHistoryLost || format !== source.format.version || model !== this.#encoder.model) return false;
+    return this.#now().getTime() - followedAt.getTime() <= (source.mostAbsenceMs ?? Infinity);
+  }
+
+  /** The table that answers at the moment; undefined if it can't be read. */
+  async #open(state: IndexState): Promise<OpenIndex | undefined> {
+    const { table: name } = state;
+    try {
+      const table = await this.#tables.open(name);
+      await table.count();
+      return { state, name, table };
+    } catch (error) {
+      // If not even the names can be read, the place is out of reach for a while, and nothing is lost.
+      await this.#tables.names();
+      this.#log.error({ err: error, table: name }, "the search index can't be read and is being built again");
+      return undefined;
     }
   }
 
-  /** Builds the index in a table of its own, which answers searches once it is complete. */
-  async function build(before: IndexState | null): Promise<OpenIndex> {
+  /** Drops the index and builds it in a new table, which answers searches once it is complete. */
+  async #build(before: IndexState | null): Promise<OpenIndex> {
+    const source = this.#source;
     const startedAt = performance.now();
+    if (before !== null) await this.#states.deleteOne({ _id: source.name, table: before.table });
+    await this.#requireLease();
+    await this.#dropOthers(undefined);
     const resume: IndexPosition = { operationTime: await operationTimeOf(source.connection) };
-    const name = `${tablePrefix}${now().getTime().toString(36)}_${randomBytes(3).toString("hex")}`;
-    const table = await tables.create(name, source.layout, encoder.dimensions);
-    const target = { name, table, model: encoder.model, format: source.format };
-    const documents = await source.load(target, requireLease);
+    const name = `${this.#tablePrefix}${this.#now().getTime().toString(36)}_${randomBytes(3).toString("hex")}`;
+    const table = await this.#tables.create(name, source.format, this.#encoder.dimensions);
+    const documents = await source.load({ name, table }, () => this.#requireLease());
     await table.tidy();
     const indexedVectors = await table.vectorsToIndex(0);
     if (indexedVectors > 0) await table.indexVectors();
     const state: IndexState = {
       _id: source.name,
       table: name,
-      format: source.format,
-      model: encoder.model,
+      format: source.format.version,
+      model: this.#encoder.model,
       resume,
       indexedVectors,
-      followedAt: now(),
-      retired: [...(before?.retired ?? []), ...(before === null ? [] : [{ table: before.table, at: now() }])],
+      followedAt: this.#now(),
     };
-    await publish(state, before?.table);
-    log.info({ table: name, documents, ms: Math.round(performance.now() - startedAt) }, "search index built");
-    return { state, ...target };
+    await this.#publish(state);
+    this.#isHistoryLost = false;
+    this.#log.info({ table: name, documents, ms: Math.round(performance.now() - startedAt) }, "search index built");
+    return { state, name, table };
   }
 
   /**
-   * Builds the index while the present one follows the changes: searches find them meanwhile, however long it takes. If that
-   * fails, the present one answers as it is.
+   * Names the table that answers searches from now on. A worker that was paused past its lease publishes nothing: another may have
+   * published its own table since, or dropped this one.
+   * @throws TakenOverError
    */
-  async function buildBeside(present: OpenIndex, signal: AbortSignal): Promise<OpenIndex> {
-    const built = new AbortController();
-    const following = follow(present, AbortSignal.any([signal, built.signal]), true).catch((error: unknown) => {
-      // Rows of a new layout may not fit into its table.
-      log.warn({ err: error, table: present.name }, "the search index that is being replaced can't follow the changes");
-    });
+  async #publish(state: IndexState): Promise<void> {
+    await this.#requireLease();
+    if (!(await this.#tables.names()).includes(state.table)) throw new TakenOverError();
     try {
-      return await build(present.state);
-    } finally {
-      built.abort();
-      await following;
-    }
-  }
-
-  /** The table that answers at the moment; undefined if it can't be read. */
-  async function open(state: IndexState): Promise<OpenIndex | undefined> {
-    const { table: name, model, format } = state;
-    try {
-      const table = await tables.open(name);
-      await table.count();
-      return { state, name, table, model, format };
+      await this.#states.create(state);
     } catch (error) {
-      // If not even the names can be read, the place is out of reach for a while, and nothing is lost.
-      await tables.names();
-      log.error({ err: error, table: name }, "the search index can't be read and is being built again");
-      return undefined;
+      throw isDuplicateKey(error) ? new TakenOverError() : error;
     }
   }
 
-  /**
-   * The index as it is; a new one if there is none, or one that can't be read, or is outdated.
-   * @param isLost whether changes are missing from it that can't be read any more
-   */
-  async function openOrBuild(isLost: boolean, signal: AbortSignal): Promise<OpenIndex> {
-    const state = await states.findById(source.name).lean<IndexState | null>();
-    if (state === null || isLost) return await build(state);
-    // Following it would note a position as if nothing were missing before.
-    if (now().getTime() - state.followedAt.getTime() > (source.mostAbsenceMs ?? Infinity)) return await build(state);
-    const present = await open(state);
-    if (present === undefined) return await build(state);
-    // Until all documents are embedded, the index of the old model answers.
-    const isOutdated = state.format !== source.format || (state.model !== encoder.model && (await source.isEmbedded()));
-    return isOutdated ? await buildBeside(present, signal) : present;
-  }
-
-  /** Drops tables that no search reads any more, and what a writer was building when it died. */
-  async function dropRetired({ table, retired }: IndexState): Promise<void> {
-    const due = now().getTime() - RETIRED_KEPT_MS;
-    const wanted = new Set([table, ...retired.filter(({ at }) => at.getTime() > due).map((each) => each.table)]);
-    for (const name of await tables.names()) {
-      if (!name.startsWith(tablePrefix) || wanted.has(name)) continue;
-      await source.forget?.(name);
-      await tables.drop(name);
-    }
-  }
-
-  /**
-   * Follows the changes until the signal aborts, another process takes over, or the index has to be built again.
-   * @param isBeingReplaced whether another table is being built. No state names that one yet, so nothing is dropped.
-   */
-  async function follow({ state, ...target }: OpenIndex, signal: AbortSignal, isBeingReplaced = false): Promise<void> {
+  /** Follows the changes until the signal aborts or another process takes over. */
+  async #follow({ state, name, table }: OpenIndex, signal: AbortSignal): Promise<void> {
+    const source = this.#source;
     const changes = inBatches(source.watch(state.resume));
-    const upkeep = createTableUpkeep({ index: source.name, target, states, log });
+    const states = this.#states;
+    const upkeep = createTableUpkeep({ index: source.name, target: { name, table }, states, log: this.#log });
     let checkAt = performance.now();
     try {
       while (!signal.aborted) {
         const batch = await changes.next(BEAT_MS, signal);
-        if (!(await lease.acquire())) return;
-        if (batch.length > 0) await source.apply(batch, target);
+        if (!(await this.#lease.acquire())) return;
+        if (batch.length > 0) await source.apply(batch, { name, table });
         const resume = changes.position() === undefined ? {} : { resume: { token: changes.position() } };
-        const noted = await states.updateOne(
-          { _id: source.name, table: state.table },
-          { followedAt: now(), ...resume },
-        );
+        const noted = await states.updateOne({ _id: source.name, table: name }, { followedAt: this.#now(), ...resume });
         if (noted.matchedCount === 0) return;
         await upkeep.afterWrite(batch.length);
-        if (isBeingReplaced || performance.now() < checkAt) continue;
+        if (performance.now() < checkAt) continue;
         checkAt = performance.now() + CHECK_EVERY_MS;
-        if (state.model !== encoder.model && (await source.isEmbedded())) return;
-        await dropRetired(state);
+        await this.#dropOthers(name);
         upkeep.indexVectors();
       }
     } finally {
@@ -211,48 +215,22 @@ export function createIndexWriter<Changed extends Record>(deps: IndexWriterDeps<
     }
   }
 
-  /** Keeps the lease through work that takes longer than it lasts, such as indexing a million vectors. */
-  async function whileRenewing(work: () => Promise<void>): Promise<void> {
-    const renewing = setInterval(() => {
-      // A lease that is lost is noticed before the next write.
-      void lease.acquire().catch(() => undefined);
-    }, BEAT_MS);
-    try {
-      await work();
-    } finally {
-      clearInterval(renewing);
+  /** Drops tables that no search reads: of a replaced index, or of a writer that died while it was building. */
+  async #dropOthers(kept: string | undefined): Promise<void> {
+    for (const name of await this.#tables.names()) {
+      if (!name.startsWith(this.#tablePrefix) || name === kept) continue;
+      await this.#source.forget?.(name);
+      await this.#tables.drop(name);
     }
   }
 
-  return {
-    name: deps.loop,
-    async run(signal) {
-      let failures = 0;
-      let isLost = false;
-      while (!signal.aborted) {
-        let pauseMs = BEAT_MS;
-        try {
-          if (await lease.acquire()) {
-            await whileRenewing(async () => {
-              const index = await openOrBuild(isLost, signal);
-              isLost = false;
-              await follow(index, signal);
-            });
-            failures = 0;
-          }
-        } catch (error) {
-          isLost ||= isHistoryLost(error);
-          pauseMs = pauseAfter(failures, RETRY);
-          failures += 1;
-          log.error({ err: error, failures, pauseMs }, "couldn't write the search index; trying again");
-          // Another worker may be able to.
-          await lease.release().catch(() => undefined);
-        }
-        await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-      }
-      await lease.release().catch(() => undefined);
-    },
-  };
+  async #requireLease(): Promise<void> {
+    if (!(await this.#lease.acquire())) throw new TakenOverError();
+  }
+
+  get #tablePrefix(): string {
+    return `${this.#source.name}_`;
+  }
 }
 
 /** Whether the database no longer has the changes after a position. */

@@ -7,11 +7,10 @@ import { createLease, leaseModel } from "../../jobs/lease.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { openLanceTables } from "../engine/lance-tables.ts";
 import type { TableFormat } from "../engine/table-format.ts";
-import { createIndexReader } from "./index-reader.ts";
-import type { IndexReader } from "./index-reader.ts";
+import { IndexReader } from "./index-reader.ts";
 import type { IndexSource } from "./index-source.ts";
 import { indexStateModel } from "./index-state.ts";
-import { createIndexWriter } from "./index-writer.ts";
+import { IndexWriter } from "./index-writer.ts";
 
 /** Dependencies of the indexes. */
 export interface SearchIndexesDeps {
@@ -54,10 +53,10 @@ export function openSearchIndexes({
   // The tables of another database aren't this one's to drop.
   const tables = openLanceTables(`${indexUrl}/${connection.name}`, indexStore);
   return {
-    reader: (name, format) => createIndexReader({ name, states, tables, format, now }),
+    reader: (name, format) => new IndexReader({ name, states, tables, format, model: encoder.model, now }),
     writer(loop, source) {
       const lease = createLease(leaseModel(connection), `${source.name}-index`, processId, LEASE_MS);
-      return createIndexWriter({ loop, source, states, tables, lease, encoder, now, log });
+      return new IndexWriter({ loop, source, states, tables, lease, encoder, now, log });
     },
   };
 }

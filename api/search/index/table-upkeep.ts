@@ -34,7 +34,10 @@ const DOCUMENTS_TO_TIDY = 500;
  * replaced row and those of the new one.
  */
 const SOON_TIDIED_BELOW = 1_000;
-/** Vectors aren't indexed again for so many times as long as it took: for a million, that is half a minute on two processors. */
+/**
+ * Vectors aren't counted and indexed again for so many times as long as it took. To index a million takes half a minute on two
+ * processors.
+ */
 const REST = 20;
 
 /** The upkeep of a table, for as long as one writer follows its changes. Searches and writes go on meanwhile. */
@@ -70,18 +73,19 @@ export function createTableUpkeep(deps: TableUpkeepDeps): TableUpkeep {
   }
 
   async function indexAgain(): Promise<void> {
+    const startedAt = elapsedMs();
     try {
       const state = await states.findOne({ _id: index, table: name }).lean();
       const count = await table.vectorsToIndex(state?.indexedVectors ?? 0);
       if (count === 0) return;
-      const startedAt = elapsedMs();
       await table.indexVectors();
-      const endedAt = elapsedMs();
-      restsUntil = endedAt + (endedAt - startedAt) * REST;
       await states.updateOne({ _id: index, table: name }, { indexedVectors: count });
-      log.info({ table: name, count, ms: Math.round(endedAt - startedAt) }, "vectors of the search index indexed");
+      const ms = Math.round(elapsedMs() - startedAt);
+      log.info({ table: name, count, ms }, "vectors of the search index indexed");
     } catch (error) {
       log.error({ err: error }, "couldn't index the vectors of the search index; trying again");
+    } finally {
+      restsUntil = elapsedMs() + (elapsedMs() - startedAt) * REST;
     }
   }
 

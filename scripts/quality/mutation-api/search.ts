@@ -42,7 +42,7 @@ export const SEARCH_FAULTS: ApiMutant[] = [
     file: RANK_BEST,
     from: "enough * GROWTH",
     to: "enough * 100",
-    tests: ["discovery/search-ranking.test.ts"],
+    tests: ["discovery/rank-best.test.ts"],
   },
   {
     fault: "steps round down, so that the index leaves out sellers who reach a bound",
@@ -82,8 +82,8 @@ export const SEARCH_FAULTS: ApiMutant[] = [
   {
     fault: "an index of vectors gets additions without end",
     file: "search/engine/lance-writes.ts",
-    from: "indexType === type && numIndices - 1 <= MOST_ADDITIONS ? 0",
-    to: "indexType === type ? 0",
+    from: "const isWorn = numIndices - 1 > MOST_ADDITIONS;",
+    to: "const isWorn = numIndices < 0;",
     tests: ["discovery/search-index.test.ts"],
   },
   {

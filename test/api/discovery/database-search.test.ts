@@ -151,7 +151,8 @@ describe("discovery without its index", () => {
     startWriting();
     await until("it is built again", async () => {
       assert.deepEqual(await idsOf("falconry"), [id]);
-      return (await states.findById("listings").lean())?.table !== lost;
+      const { table } = (await states.findById("listings").lean()) ?? {};
+      return table !== undefined && table !== lost;
     });
     const { env, connection } = api.container;
     assert.notInclude(await openLanceTables(join(env.searchIndexUrl, connection.name)).names(), lost);
@@ -176,17 +177,17 @@ describe("discovery without its index", () => {
   function searchOf(answer: () => Promise<ListingRecord[]>) {
     const query = { sort: () => query, limit: () => query, maxTimeMS: () => query, lean: answer };
     const listings = { find: () => query } as unknown as ListingModel;
-    const { log, features } = api.container;
-    return createDatabaseSearch({ listings, encoder: features.discovery.encoders.current, log });
+    return createDatabaseSearch({ listings, model: api.container.features.discovery.encoders.current.model });
   }
 
   it("is refused with 503 if it takes the database too long, and fails with other errors of the database", async () => {
     const slow = new MongoServerError({ message: "operation exceeded time limit", code: 50 });
-    const late = searchOf(() => Promise.reject(slow)).search("falconry", {});
+    const query = { text: "falconry", encoding: null };
+    const late = searchOf(() => Promise.reject(slow)).search(query, {});
     const refused = await rejectionOf(late, ApiError);
     assert.deepEqual([refused.code, refused.status], ["search_unavailable", 503]);
     const other = new MongoServerError({ message: "text index required for $text query", code: 27 });
-    const failed = searchOf(() => Promise.reject(other)).search("falconry", {});
+    const failed = searchOf(() => Promise.reject(other)).search(query, {});
     assert.strictEqual(await rejectionOf(failed, MongoServerError), other);
   });
 
@@ -201,7 +202,8 @@ describe("discovery without its index", () => {
       running -= 1;
       return [];
     });
-    const searches = Promise.all(Array.from({ length: 10 }, () => search.search("falconry", {})));
+    const query = { text: "falconry", encoding: null };
+    const searches = Promise.all(Array.from({ length: 10 }, () => search.search(query, {})));
     await until("two are being answered", () => Promise.resolve(running >= 2));
     let isDone = false;
     void searches.finally(() => (isDone = true));
@@ -220,17 +222,16 @@ describe("discovery without its index", () => {
     let elapsedMs = 0;
     let tries = 0;
     const away = createDiscoverService({
-      encoders: features.discovery.encoders,
+      encoder: features.discovery.encoders.current,
+      loadCategoryFit: () => Promise.resolve(() => 1),
       index: {
-        model: () => {
+        search: () => {
           tries += 1;
           elapsedMs += tookMs;
           return Promise.reject(new IndexUnavailableError("no such table"));
         },
-        format: () => Promise.reject(new Error("the model comes first")),
-        search: () => Promise.reject(new Error("the model comes first")),
       },
-      database: { model: features.discovery.encoders.current.model, search: () => Promise.resolve([]) },
+      database: { search: () => Promise.resolve([]) },
       stored: { active: () => Promise.resolve(new Map()) },
       standings: services.standings,
       etherPrice: () => Promise.reject(new Error("no price is needed")),

@@ -1,12 +1,8 @@
 // The search index stays in step with the sellers' standings, in whatever order listings and standings are stored.
 import { assert } from "chai";
-import type { Timestamp } from "mongodb";
 
 import { LISTING_INDEX, listingFormat } from "../../../api/features/discovery/listing-format.ts";
 import type { ListingFilter } from "../../../api/features/discovery/listing-format.ts";
-import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
-import { indexStateModel } from "../../../api/search/index/index-state.ts";
-import type { IndexState } from "../../../api/search/index/index-state.ts";
 import type { StandingRecord } from "../../../api/features/agents/model.ts";
 import { listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
@@ -144,46 +140,6 @@ describe("the sellers in the search index", () => {
     await untilFound({}, [id, last]);
     await table.refresh();
     assert.strictEqual(await table.version(), before + 1);
-  });
-
-  it("are unknown to an index of the layout before, which answers and follows until the new one is built", async () => {
-    const { connection, env, features } = api.container;
-    const listed = await list("Falconry show");
-    const { merit, scoreStep, quality, trustStep, ...columns } = listingFormat.columns;
-    assert.ok([merit, scoreStep, quality, trustStep].every((kind) => kind !== undefined));
-    const { model, dimensions } = features.discovery.encoders.current;
-    const name = `${LISTING_INDEX}_before`;
-    const tables = openLanceTables(`${env.searchIndexUrl}/${connection.name}`, env.searchIndexStore);
-    await tables.create(name, { columns }, dimensions);
-    const { operationTime } = (await connection.getClient().db("admin").command({ ping: 1 })) as {
-      operationTime: Timestamp;
-    };
-    const state: IndexState = {
-      _id: LISTING_INDEX,
-      table: name,
-      format: 1,
-      model,
-      resume: { operationTime },
-      indexedVectors: 0,
-      followedAt: new Date(),
-      retired: [],
-    };
-    await indexStateModel(connection).create(state);
-    const discovered = async (filters: object = {}) => {
-      const answer = await api.request("POST", "/api/v1/discover", { body: { query: "falconry", filters } });
-      assert.strictEqual(answer.status, 200);
-      return (answer.body as { serviceId: string }[]).map(({ serviceId }) => serviceId).sort();
-    };
-    assert.deepEqual(await discovered({ minTrustScore: 0.5 }), []);
-    await settle(100);
-    startWriting();
-    await until("the new index answers", async () => {
-      await discovered({ minTrustScore: 0.5 });
-      const now = await indexStateModel(connection).findById(LISTING_INDEX).lean<IndexState>();
-      return now?.table !== name;
-    });
-    await untilFound({ minMerit: ABOVE_NEW }, [listed]);
-    await until("it is discovered", async () => String(await discovered({ minTrustScore: 0.5 })) === listed);
   });
 
   it("are read again when their collection was dropped", async () => {

@@ -30,7 +30,6 @@ const wanted = (fields: Partial<Wanted> = {}): Wanted => ({
   limit: LIMIT,
   enough: FIRST,
   hasBudget: false,
-  knowsMerit: true,
   enoughOfSeller: FIRST,
   isWanted: () => true,
   ...fields,

@@ -1,9 +1,7 @@
-import { Index } from "@lancedb/lancedb";
 import { assert } from "chai";
 import { listingFormat } from "../../../api/features/discovery/listing-format.ts";
 import type { ListingFilter } from "../../../api/features/discovery/listing-format.ts";
-import { openEngineTable } from "../../fixtures/engine-table.ts";
-import { LISTING_TABLE, openListingTable } from "../../fixtures/listing-table.ts";
+import { openListingTable } from "../../fixtures/listing-table.ts";
 import { seededRandom } from "../../fixtures/random.ts";
 import { ENCODING, listingOf, storedOf, vectorOf } from "../../fixtures/stored-listings.ts";
 
@@ -160,15 +158,18 @@ describe("the search index", () => {
       assert.strictEqual(await table.vectorsToIndex(300, 300), 0);
     });
 
-    it("of another kind, as an earlier version made it, is replaced", async () => {
-      const index = await openListingTable(many(16, 0, 300), 16);
+    it("is made once there are enough vectors, however many documents have none", async () => {
+      const documents = many(16, 0, 300);
+      const bare = documents.slice(0, 299).map((stored) => ({ ...stored, vector: null }));
+      const index = await openListingTable(bare, 16);
       opened.push(index);
-      const config = Index.ivfPq({ distanceType: "cosine" });
-      await (await openEngineTable(index.dir, LISTING_TABLE)).createIndex("vector", { name: "vector_idx", config });
-      await index.table.refresh();
-      assert.strictEqual(await index.table.vectorsToIndex(300, 300), 300);
-      await index.table.indexVectors();
-      assert.strictEqual(await index.table.vectorsToIndex(300, 300), 0);
+      const { table } = index;
+      await table.apply(listingFormat, documents.slice(299), []);
+      assert.strictEqual(await table.vectorsToIndex(0, 300), 0);
+      await table.apply(listingFormat, documents, []);
+      assert.strictEqual(await table.vectorsToIndex(0, 300), 300);
+      await table.indexVectors();
+      assert.strictEqual(await table.vectorsToIndex(300, 300), 0);
     });
   });
 

@@ -2,13 +2,12 @@ import { assert } from "chai";
 import type { TradingHistory } from "../../../api/features/agents/score.ts";
 import { NEW_STANDING } from "../../../api/features/agents/standings.ts";
 import type { StandingRecord } from "../../../api/features/agents/model.ts";
-import type { SentenceEncoder } from "../../../api/search/embedding/encoder.ts";
 import type { SearchFilter } from "../../../api/features/listings/list.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
 import { sellerStepsOf } from "../../../api/features/discovery/merit.ts";
 import { rank } from "../../../api/features/discovery/ranking.ts";
 import { createDiscoverService } from "../../../api/features/discovery/service.ts";
-import { LISTING_FORMAT, rankingValuesOf } from "../../../api/features/discovery/listing-format.ts";
+import { rankingValuesOf } from "../../../api/features/discovery/listing-format.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { openListingTable, UNASKED_DATABASE } from "../../fixtures/listing-table.ts";
 import { ENCODING, listingOf, storedOf, vectorOf, walletOf } from "../../fixtures/stored-listings.ts";
@@ -43,15 +42,11 @@ describe("the ranking of search results", () => {
   const opened: { close(): Promise<void> }[] = [];
   after(() => Promise.all(opened.map((index) => index.close())));
 
-  /**
-   * Discovery of listings, some with a trusted seller on mainnet. Records how many candidates each search asked for.
-   * @param format of the index; one of an earlier layout knows nothing of sellers
-   */
+  /** Discovery of listings, some with a trusted seller on mainnet. Records how many candidates each search asked for. */
   async function discovery(
     cosines: readonly number[],
     trusted: readonly number[],
     fieldsOf: (n: number) => Partial<Listing> = () => ({}),
-    format = LISTING_FORMAT,
   ) {
     const documents = cosines.map((cosine, n) => {
       const listing = listingOf(n, fieldsOf(n));
@@ -62,12 +57,11 @@ describe("the ranking of search results", () => {
     opened.push(index);
     const limits: number[] = [];
     const service = createDiscoverService({
-      encoders: { of: () => ({ encode: () => Promise.resolve(ENCODING) }) as unknown as SentenceEncoder },
+      encoder: { encode: () => Promise.resolve(ENCODING) },
+      loadCategoryFit: () => Promise.resolve(() => 1),
       stored: index.stored,
       database: UNASKED_DATABASE,
       index: {
-        model: () => Promise.resolve("test"),
-        format: () => Promise.resolve(format),
         search: (asked, filter, limit) => {
           limits.push(limit);
           return index.search(asked, filter, limit);
@@ -101,15 +95,13 @@ describe("the ranking of search results", () => {
     assert.isAbove(limits.length, 1);
   });
 
-  it("searches the listings alone that have enough merit to win, and more candidates if the index doesn't know it", async () => {
+  it("searches the listings alone that have enough merit to win", async () => {
     const cosines = [...Array.from({ length: 4 }, () => 0.8), ...Array.from({ length: 3_000 }, () => 0.65), 0.64];
     const last = cosines.length - 1;
-    for (const format of [LISTING_FORMAT, LISTING_FORMAT - 1]) {
-      const { service, limits } = await discovery(cosines, [last], () => ({ description: COMPLETE }), format);
-      const found = await service.discover("zebra", {}, 4);
-      assert.strictEqual(Number(found[0]?.listing.id.slice(4)), last);
-      assert.deepEqual(limits, format === LISTING_FORMAT ? [200, 200] : [200, 800, 5_000]);
-    }
+    const { service, limits } = await discovery(cosines, [last], () => ({ description: COMPLETE }));
+    const found = await service.discover("zebra", {}, 4);
+    assert.strictEqual(Number(found[0]?.listing.id.slice(4)), last);
+    assert.deepEqual(limits, [200, 200]);
   });
 
   it("asks for no more candidates if no seller is trusted and unknown ones can't win", async () => {
@@ -121,12 +113,10 @@ describe("the ranking of search results", () => {
 
   it("searches while the query is being encoded", async () => {
     const { promise: asked, resolve } = Promise.withResolvers<undefined>();
-    const encode = (text: string) => (text === "zebra" ? asked.then(() => ENCODING) : Promise.resolve(ENCODING));
     const service = createDiscoverService({
-      encoders: { of: () => ({ encode }) as unknown as SentenceEncoder },
+      encoder: { encode: () => asked.then(() => ENCODING) },
+      loadCategoryFit: () => Promise.resolve(() => 1),
       index: {
-        model: () => Promise.resolve("test"),
-        format: () => Promise.resolve(LISTING_FORMAT),
         async search({ encoding }) {
           resolve(undefined);
           assert.strictEqual(await encoding, ENCODING);
@@ -151,7 +141,7 @@ describe("the ranking of search results", () => {
 
   it("[S4.r12.3] finds the only seller with the score among many more relevant ones", async () => {
     const cosines = [...Array.from({ length: 3_000 }, () => 0.9), 0.5];
-    const { service } = await discovery(cosines, [3_000], () => ({}), LISTING_FORMAT - 1);
+    const { service } = await discovery(cosines, [3_000]);
     const found = await service.find("zebra", { minTrustScore: 0.9 }, 10);
     assert.deepEqual(
       found.map(({ id }) => id),
@@ -161,7 +151,7 @@ describe("the ranking of search results", () => {
 
   it("[S4.r12.3] finds the only seller with the score behind more untrusted ones than one search returns", async () => {
     const cosines = [...Array.from({ length: 8_000 }, () => 0.9), 0.5];
-    const { service } = await discovery(cosines, [8_000], () => ({}), LISTING_FORMAT - 1);
+    const { service } = await discovery(cosines, [8_000]);
     const found = await service.find("zebra", { minTrustScore: 0.9 }, 10);
     assert.deepEqual(
       found.map(({ id }) => id),

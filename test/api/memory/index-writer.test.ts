@@ -4,6 +4,7 @@ import { join } from "node:path";
 
 import { assert } from "chai";
 
+import { embedEntries } from "../../../api/features/memory/index/embed-pending.ts";
 import { MEMORY_INDEX } from "../../../api/features/memory/index/entry-format.ts";
 import { indexStateModel } from "../../../api/search/index/index-state.ts";
 import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
@@ -45,6 +46,11 @@ describe("the index of memory search", () => {
   }
   const states = () => indexStateModel(api.container.connection);
   const tableName = async () => (await states().findById(MEMORY_INDEX).lean())?.table;
+  const untilReplaced = (before: string | undefined) =>
+    until("another table answers", async () => {
+      const now = await tableName();
+      return now !== undefined && now !== before;
+    });
   const folder = () => join(api.container.env.searchIndexUrl, api.container.connection.name);
   /** The keys in the table itself, of all agents. */
   async function indexedKeys(): Promise<string[]> {
@@ -100,7 +106,7 @@ describe("the index of memory search", () => {
     clock.pass(HOUR);
     assert.deepEqual(await keys("quorblex"), ["kept"]);
     startWriting();
-    await until("another table answers", async () => (await tableName()) !== before);
+    await untilReplaced(before);
     assert.deepEqual(await indexedKeys(), ["kept"]);
     assert.deepEqual(await keys("quorblex"), ["kept"]);
   });
@@ -114,7 +120,7 @@ describe("the index of memory search", () => {
     assert.deepEqual(await keys("quorblex"), ["k"]);
     await memory.write("next", "quorblex");
     assert.deepEqual(await keys("quorblex"), ["k", "next"]);
-    await until("another table answers", async () => (await tableName()) !== before);
+    await untilReplaced(before);
     await untilIndexed(api, memory.agentId);
     assert.deepEqual(await indexedKeys(), ["k", "next"]);
     assert.deepEqual(await keys("quorblex"), ["k", "next"]);
@@ -128,8 +134,7 @@ describe("the index of memory search", () => {
     await stopWriting();
     await states().updateOne({ _id: MEMORY_INDEX }, { format: 0 });
     startWriting();
-    await until("another table answers", async () => (await tableName()) !== before);
-    clock.pass(HOUR / 30);
+    await untilReplaced(before);
     const { indexed } = api.container.features.memory.models;
     await until(
       "nothing is noted",
@@ -139,16 +144,17 @@ describe("the index of memory search", () => {
     assert.deepEqual(await keys("quorblex"), ["k"]);
   });
 
-  it("an entry that another model embedded keeps its vector until all are embedded again", async () => {
+  it("an entry that another model embedded is found by its words, and by its meaning once it is embedded again", async () => {
     await memory.write("pet", "A veterinarian treats sick dogs and cats");
+    const { connection, features } = api.container;
+    const { models } = features.memory;
+    const old = { "embedding.model": OLD_MODEL, "embedding.vector": Buffer.alloc(4) };
+    await models.entries.updateMany({}, { $set: old });
     startWriting();
     await untilIndexed(api, memory.agentId);
-    await stopWriting();
-    // As if the index were the embedded encoder's, and the entry embedded for the next one.
-    const { entries } = api.container.features.memory.models;
-    await entries.updateMany({}, { $set: { "embedding.model": OLD_MODEL, "embedding.vector": Buffer.alloc(4) } });
-    await memory.renew("pet");
-    startWriting();
+    assert.deepEqual([await keys("veterinarian"), await keys("doctor for animals")], [["pet"], []]);
+    const { current: encoder } = features.discovery.encoders;
+    await embedEntries({ connection, models, encoder }, new AbortController().signal);
     await untilIndexed(api, memory.agentId);
     assert.deepEqual(await keys("doctor for animals"), ["pet"]);
   });

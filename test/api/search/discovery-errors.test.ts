@@ -2,7 +2,6 @@
 import { assert } from "chai";
 
 import { createThreadEncoder } from "../../../api/search/embedding/encoder.ts";
-import { LISTING_FORMAT } from "../../../api/features/discovery/listing-format.ts";
 import { ApiError } from "../../../api/http/errors.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { assertInvalid, startTestApi } from "../../fixtures/api.ts";
@@ -52,12 +51,9 @@ describe("errors of discovery", () => {
     await encoder.close();
     const { standings } = api.container.services;
     const away = createDiscoverService({
-      encoders: { of: () => encoder },
-      index: {
-        model: () => Promise.resolve(encoder.model),
-        format: () => Promise.resolve(LISTING_FORMAT),
-        search: () => Promise.resolve([]),
-      },
+      encoder,
+      loadCategoryFit: () => Promise.resolve(() => 1),
+      index: { search: () => Promise.resolve([]) },
       stored: { active: () => Promise.resolve(new Map()) },
       database: UNASKED_DATABASE,
       standings,

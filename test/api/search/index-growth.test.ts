@@ -13,7 +13,7 @@ import type { SearchTable, SearchTables } from "../../../api/search/engine/searc
 import { watchFrom } from "../../../api/search/index/change-batches.ts";
 import type { IndexSource } from "../../../api/search/index/index-source.ts";
 import { indexStateModel } from "../../../api/search/index/index-state.ts";
-import { createIndexWriter } from "../../../api/search/index/index-writer.ts";
+import { IndexWriter } from "../../../api/search/index/index-writer.ts";
 import { createTableUpkeep } from "../../../api/search/index/table-upkeep.ts";
 import { listingFormat } from "../../../api/features/discovery/listing-format.ts";
 import { createLease, leaseModel } from "../../../api/jobs/lease.ts";
@@ -69,10 +69,8 @@ describe("the writer of a growing search index", () => {
   function source(loaded = 0): IndexSource<NumberRecord> {
     return {
       name: NAME,
-      format: 1,
-      layout: listingFormat,
+      format: listingFormat,
       connection,
-      isEmbedded: () => Promise.resolve(true),
       watch: (from) => watchFrom<NumberRecord>(numbers(), from),
       async load({ table }, beforeWrite) {
         await beforeWrite();
@@ -94,7 +92,7 @@ describe("the writer of a growing search index", () => {
   /** Runs a writer as a worker does. */
   function startWriter(owner: string, from: IndexSource<NumberRecord>, its: SearchTables = tables): void {
     const log = createLogger({ level: "info", name: owner, destination: { write: (line) => void lines.push(line) } });
-    const writer = createIndexWriter({
+    const writer = new IndexWriter({
       loop: owner,
       source: from,
       states: states(),
@@ -328,12 +326,11 @@ describe("the writer of a growing search index", () => {
     await states().create({
       _id: NAME,
       table,
-      format: 1,
+      format: listingFormat.version,
       model: "test",
       resume: { operationTime },
       indexedVectors: 0,
       followedAt: new Date(),
-      retired: [],
     });
     release();
     await until("its own is dropped", async () => (await tables.names()).length === 1);

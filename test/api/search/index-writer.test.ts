@@ -2,14 +2,13 @@ import { join } from "node:path";
 
 import { assert } from "chai";
 
-import { createCategoryFits } from "../../../api/features/discovery/category-fit.ts";
+import { createCategoryFit } from "../../../api/features/discovery/category-fit.ts";
 import { embedPending } from "../../../api/features/discovery/embed-pending.ts";
 import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
 import { indexStateModel } from "../../../api/search/index/index-state.ts";
 import { createListingSource } from "../../../api/features/discovery/listing-source.ts";
 import type { IndexState } from "../../../api/search/index/index-state.ts";
 import { listingModel } from "../../../api/features/listings/model.ts";
-import type { Clock } from "../../../api/lib/clock.ts";
 import { hasIndex, listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
 import { startLoops } from "../../fixtures/loops.ts";
@@ -23,14 +22,10 @@ const OLD_MODEL = "earlier@1";
 describe("the writer of the search index", () => {
   let api: TestApi;
   let seller: TestAgent;
-  /** How far the clock of the writer is ahead. */
-  let aheadMs = 0;
-  const clock: Clock = { now: () => new Date(Date.now() + aheadMs) };
   let writing: RunningLoops | undefined;
 
   beforeEach(async () => {
-    aheadMs = 0;
-    api = await startTestApi({ clock });
+    api = await startTestApi();
     seller = await api.registerAgent();
   });
   afterEach(async () => {
@@ -50,6 +45,12 @@ describe("the writer of the search index", () => {
     assert.ok(found !== null);
     return found;
   };
+  /** Waits until another table answers. */
+  const untilReplaced = (before: IndexState) =>
+    until("another table answers", async () => {
+      const found = await indexStateModel(api.container.connection).findById("listings").lean<IndexState | null>();
+      return found !== null && found.table !== before.table && found;
+    });
   const change = (fields: object) =>
     indexStateModel(api.container.connection).updateOne({ _id: "listings" }, { $set: fields });
   const tables = async () => {
@@ -103,32 +104,8 @@ describe("the writer of the search index", () => {
     await change({ resume: { token: { _data: "00" } } });
     const last = await list("Volcano hikes");
     startWriting();
+    await untilReplaced(before);
     await untilFound("volcano", last);
-    assert.notStrictEqual((await state()).table, before.table);
-  });
-
-  it("an index of an older layout answers until the new one is complete, and is dropped later", async () => {
-    const id = await list("Falconry show");
-    startWriting();
-    await untilFound("falconry", id);
-    await stopWriting();
-    await change({ format: 0 });
-    const before = await state();
-    startWriting();
-    const after = await until("the index is built again", async () => {
-      const now = await state();
-      return now.table !== before.table && now;
-    });
-    assert.deepEqual(
-      after.retired.map(({ table }) => table),
-      [before.table],
-    );
-    assert.includeMembers(await tables(), [before.table, after.table]);
-    assert.include(await idsOf("falconry"), id);
-    // Searches that began before have ended by then.
-    aheadMs = 120_000;
-    await until("the old one is dropped", async () => (await tables()).length === 1);
-    assert.deepEqual(await tables(), [after.table]);
   });
 
   /** Starts a writer of an index whose source is changed. @returns stops it */
@@ -136,12 +113,11 @@ describe("the writer of the search index", () => {
     const { connection, features } = api.container;
     const { standings, directory } = features.agents;
     const { encoders } = features.discovery;
-    const categoryFitOf = createCategoryFits(encoders, api.container.log);
     const source = createListingSource({
       listings: listingModel(connection),
       standings,
       directory,
-      categoryFitOf,
+      loadCategoryFit: createCategoryFit(encoders.current, api.container.log),
       model: encoders.current.model,
     });
     const stopping = new AbortController();
@@ -152,84 +128,54 @@ describe("the writer of the search index", () => {
     };
   }
 
-  /** An index of another layout, with a listing that searches find. */
-  async function outdatedIndex() {
-    const listed = await list("Falconry show");
+  it("an index of another format is dropped and built again, while the database answers", async () => {
+    const changed = await list("Falconry show");
     startWriting();
-    await untilFound("falconry", listed);
+    await untilFound("falconry", changed);
     await stopWriting();
     await change({ format: 0 });
-    return { listed, before: await state() };
-  }
-
-  /** Keeps a writer from loading the listings until `load` is called. */
-  function heldLoad() {
+    const before = await state();
     const { promise: mayLoad, resolve } = Promise.withResolvers<undefined>();
-    return {
-      load: () => {
-        resolve(undefined);
-      },
-      whenAllowed:
-        (source: ListingSource): ListingSource["load"] =>
-        async (target, beforeWrite) => {
-          await mayLoad;
-          return await source.load(target, beforeWrite);
-        },
-    };
-  }
-
-  it("changes are found in an outdated index while the new one is being built", async () => {
-    const { listed: changed, before } = await outdatedIndex();
-    const { load, whenAllowed } = heldLoad();
-    const stop = startWriterThat((source) => ({ load: whenAllowed(source) }));
-    try {
-      await until("the new table is there", async () => (await tables()).length === 2);
-      const added = await list("Volcano hikes");
-      await untilFound("volcano", added);
-      await edit(changed, { title: "Beekeeping course" });
-      await untilFound("beekeeping", changed);
-      assert.strictEqual((await state()).table, before.table);
-      load();
-      await until("the new index answers", async () => (await state()).table !== before.table);
-      const last = await list("Pottery class");
-      await untilFound("pottery", last);
-      assert.include(await idsOf("volcano"), added);
-      assert.include(await idsOf("beekeeping"), changed);
-    } finally {
-      load();
-      await stop();
-    }
-  });
-
-  it("an outdated index that can't take changes doesn't keep the new one from being built", async () => {
-    const { before } = await outdatedIndex();
-    const { load, whenAllowed } = heldLoad();
     const stop = startWriterThat((source) => ({
-      load: whenAllowed(source),
-      async apply(changes, target) {
-        if (target.name !== before.table) {
-          await source.apply(changes, target);
-          return;
-        }
-        load();
-        throw new Error("The rows have another layout");
+      async load(target, beforeWrite) {
+        await mayLoad;
+        return await source.load(target, beforeWrite);
       },
     }));
     try {
+      await until("the new table alone is there", async () => {
+        const names = await tables();
+        return names.length === 1 && !names.includes(before.table);
+      });
+      await until("the database answers", async () => !(await hasIndex(api.container)));
       const added = await list("Volcano hikes");
+      assert.include(await idsOf("volcano"), added);
+      await edit(changed, { title: "Beekeeping course" });
+      assert.include(await idsOf("beekeeping"), changed);
+      resolve(undefined);
+      await untilReplaced(before);
       await untilFound("volcano", added);
-      assert.notStrictEqual((await state()).table, before.table);
+      await untilFound("beekeeping", changed);
     } finally {
-      load();
+      resolve(undefined);
       await stop();
     }
   });
 
-  it("after a change of the model the old index answers until every listing has a new vector", async () => {
-    const [kept, changed] = [await list("Falconry show"), await list("Beekeeping course")];
+  it("a reader that wants another format doesn't read the index", async () => {
+    const id = await list("Falconry show");
     startWriting();
-    await untilFound("falconry", kept);
-    await untilFound("beekeeping", changed);
+    await untilFound("falconry", id);
+    await stopWriting();
+    await change({ format: 0 });
+    await until("it isn't read", async () => !(await hasIndex(api.container)));
+    assert.deepEqual(await idsOf("falconry"), [id]);
+  });
+
+  it("an index of another model is built again, and gets the new vectors as they come", async () => {
+    const id = await list("Doctor for animals");
+    startWriting();
+    await untilFound("doctor", id);
     await stopWriting();
     // As if another model had embedded everything so far.
     const { connection, log } = api.container;
@@ -238,18 +184,13 @@ describe("the writer of the search index", () => {
     await change({ model: OLD_MODEL });
     const before = await state();
     startWriting();
-    await edit(changed, { title: "Volcano hikes" });
-    await untilFound("volcano", changed);
-    assert.strictEqual((await state()).table, before.table);
-    await embedPending(
-      { listings, encoder: api.container.features.discovery.encoders.current },
-      log,
-      new AbortController().signal,
-    );
-    await until("the new index answers", async () => (await state()).table !== before.table);
-    const after = await state();
-    assert.strictEqual(after.model, api.container.features.discovery.encoders.current.model);
-    await untilFound("falconry", kept);
-    await untilFound("volcano", changed);
+    const after = await untilReplaced(before);
+    await untilFound("doctor", id);
+    const { current: encoder } = api.container.features.discovery.encoders;
+    assert.strictEqual(after.model, encoder.model);
+    assert.notInclude(await idsOf("veterinarian"), id);
+    await embedPending({ listings, encoder }, log, new AbortController().signal);
+    await untilFound("veterinarian", id);
+    assert.strictEqual((await state()).table, after.table);
   });
 });

@@ -245,6 +245,7 @@ describe("a search index that two API processes share", () => {
 
 /** Documents that are only an id. */
 const numberFormat: TableFormat<{ id: string }, object> = {
+  version: 1,
   columns: {},
   valuesOf: () => ({}),
   wordsOf: ({ id }) => id,

@@ -5,7 +5,7 @@ import type { Standings } from "../../../api/features/agents/standings.ts";
 import { searchTextOf } from "../../../api/features/listings/listing.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
 import type { Encoding, SentenceEncoder } from "../../../api/search/embedding/encoder.ts";
-import { LISTING_FORMAT } from "../../../api/features/discovery/listing-format.ts";
+import { createCategoryFit } from "../../../api/features/discovery/category-fit.ts";
 import { createDiscoverService } from "../../../api/features/discovery/service.ts";
 import { cosine } from "../../../api/search/embedding/vectors.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
@@ -94,17 +94,14 @@ function discoverRanker(index: ListingTable, encoder: SentenceEncoder): Ranker {
   const etherPrice = () => Promise.reject(new Error("The bench has no price feed"));
   const log = createLogger({ level: "silent", name: "bench" });
   const discovery = createDiscoverService({
-    encoders: { of: () => encoder },
+    encoder,
+    loadCategoryFit: createCategoryFit(encoder, log),
     stored: index.stored,
     standings,
     etherPrice,
     log,
     database: UNASKED_DATABASE,
-    index: {
-      search: index.search,
-      model: () => Promise.resolve(encoder.model),
-      format: () => Promise.resolve(LISTING_FORMAT),
-    },
+    index: { search: index.search },
   });
   return async (query) => (await discovery.discover(query, {}, RESULTS)).map(({ listing }) => listing.id);
 }

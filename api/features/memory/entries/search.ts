@@ -2,7 +2,7 @@ import type { z } from "zod";
 
 import type { Logger } from "../../../lib/logger.ts";
 import { encodeQuery } from "../../../search/encode-query.ts";
-import type { Encoders } from "../../../search/embedding/encoders.ts";
+import type { SentenceEncoder } from "../../../search/embedding/encoder.ts";
 import type { EntryIndex } from "../index/entry-index.ts";
 import type { PresentedEntry } from "./presenter.ts";
 import type { MemoryReader } from "./reader.ts";
@@ -10,8 +10,8 @@ import type { searchBody } from "./schemas.ts";
 
 /** Dependencies of memory search. */
 export interface MemorySearchDeps {
-  encoders: Pick<Encoders, "of">;
-  index: EntryIndex;
+  encoder: SentenceEncoder;
+  index: Pick<EntryIndex, "search">;
   reader: Pick<MemoryReader, "byId">;
   now: () => Date;
   log: Logger;
@@ -21,17 +21,14 @@ export interface MemorySearchDeps {
 export type FoundEntry = PresentedEntry & { relevance: number };
 
 /** Searches an agent's entries by meaning and words. */
-export function createMemorySearch({ encoders, index, reader, now, log }: MemorySearchDeps) {
+export function createMemorySearch({ encoder, index, reader, now, log }: MemorySearchDeps) {
   return {
     /** The best entries that pass the filters, best first. @throws ApiError `search_unavailable` */
     async search(agentId: string, wanted: z.output<typeof searchBody>): Promise<FoundEntry[]> {
       const { query: text, namespace, tags, prefix, limit } = wanted;
-      const open = await index.open();
-      // The encoder of the index's vectors; undefined if its model can no longer be served. Then only words count.
-      const encoder = encoders.of(open.model);
-      const encoding = encoder === undefined ? null : encodeQuery(encoder, text, log, agentId);
+      const encoding = encodeQuery(encoder, text, log, agentId);
       const filter = { agentId, namespace, tags, prefix, now: now() };
-      const matches = await open.search({ text, encoding }, filter, limit);
+      const matches = await index.search({ text, encoding }, filter, limit);
       const found: FoundEntry[] = [];
       // Read again: an entry may have been changed or deleted since.
       for (let position = 0; found.length < limit && position < matches.length;) {

@@ -6,11 +6,6 @@ import { textOfValue } from "./search-text.ts";
 
 /** Name of the index of all agents' entries. */
 export const MEMORY_INDEX = "memory";
-/**
- * Increment it when the layout of rows or the reading of values in search-text.ts changes. An index of another number is
- * rebuilt.
- */
-export const MEMORY_FORMAT = 1;
 
 /** An entry as the index stores it. */
 export interface IndexedEntry extends Pick<EntryRecord, "agentId" | "namespace" | "key" | "tags" | "expiresAt"> {
@@ -38,6 +33,7 @@ export function indexedEntryOf(record: Omit<EntryRecord, "embedding">): IndexedE
 
 /** The table format of entries: all agents share one table, and every search filters by agent. */
 export const entryFormat: TableFormat<IndexedEntry, EntryFilter> = {
+  version: 1,
   columns: { agentId: "key", namespace: "choice", key: "key", tags: "labels", expiresAt: "number" },
   valuesOf: ({ agentId, namespace, key, tags, expiresAt }) => ({
     agentId,

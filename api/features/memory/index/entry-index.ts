@@ -11,31 +11,13 @@ import type { EntryFilter, IndexedEntry } from "./entry-format.ts";
 import { indexedChangeId } from "../model.ts";
 import type { EntryRecord, MemoryModels } from "../model.ts";
 
-/** Dependencies of the index. */
-export interface EntryIndexDeps {
-  models: Pick<MemoryModels, "entries" | "totals" | "removals" | "indexed">;
-  reader: Pick<IndexReader<IndexedEntry, EntryFilter>, "open">;
-  /** The current encoder's model. */
-  model: string;
-  log: Logger;
-}
-
 /** An entry that matches a query. */
 export interface EntryMatch {
   id: string;
   relevance: number;
 }
 
-/** The index at the start of a search. Without a table, the search reads everything from the database. */
-export interface OpenEntryIndex {
-  /** Model of the index's vectors. */
-  model: string;
-  /**
-   * The entries that pass the filter and match the query, most relevant first: at least the `limit` best of them. Includes
-   * every write that ended before the call.
-   */
-  search(query: SearchQuery, filter: EntryFilter, limit: number): Promise<EntryMatch[]>;
-}
+type OpenTable = Awaited<ReturnType<IndexReader<IndexedEntry, EntryFilter>["open"]>>;
 
 /** Maximum number of an agent's entries for an exact search. Above it, the approximate vector index is used. */
 const MOST_COMPARED = 20_000;
@@ -45,6 +27,8 @@ const READ_AT_ONCE = 200;
 /** How long to wait for the index's object store before searching the database instead, in milliseconds. */
 const INDEX_LIMIT_MS = 5_000;
 
+const NOTHING_NEW = { changed: new Set<string>(), matches: [] as EntryMatch[] };
+
 const byRelevance = (left: EntryMatch, right: EntryMatch): number =>
   right.relevance - left.relevance || (right.id < left.id ? -1 : 1);
 
@@ -52,38 +36,72 @@ const byRelevance = (left: EntryMatch, right: EntryMatch): number =>
  * Searches an agent's entries in the index that the worker writes, and in the database for changes that the index lacks. So
  * the next search in any process finds a write. A lost index or a missing worker makes searches slower, not wrong.
  */
-export function createEntryIndex({ models, reader, model, log }: EntryIndexDeps) {
-  const { entries, totals, removals, indexed } = models;
+export class EntryIndex {
+  readonly #models: Pick<MemoryModels, "entries" | "totals" | "removals" | "indexed">;
+  readonly #reader: Pick<IndexReader<IndexedEntry, EntryFilter>, "open">;
+  readonly #model: string;
+  readonly #log: Logger;
 
-  /** Reads the changes after a change number: the ids of all, and the entries that match the query. */
-  async function readChanged(query: SearchQuery, filter: EntryFilter, change: number, ofIndex: string) {
-    const encoding = await query.encoding;
-    const since = { agentId: filter.agentId, change: { $gt: change } };
-    const removed = change === 0 ? [] : await removals.find(since, { entryId: 1 }).lean();
-    const changed = new Set(removed.map(({ entryId }) => entryId));
-    const match = matcherOf(entryFormat, query.text, encoding);
-    const matches: EntryMatch[] = [];
-    for await (const record of entries.find(since).batchSize(READ_AT_ONCE).lean<EntryRecord[]>().cursor()) {
-      changed.add(record._id);
-      const entry = indexedEntryOf(record);
-      if (!entryFormat.passes(entry, filter)) continue;
-      const vector = record.embedding?.model === ofIndex ? vectorOf(record.embedding.vector) : null;
-      const found = match(entry, vector);
-      if (found !== undefined) matches.push({ id: entry.id, relevance: found.relevance });
-    }
-    return { changed, matches };
+  constructor({
+    models,
+    reader,
+    model,
+    log,
+  }: {
+    models: Pick<MemoryModels, "entries" | "totals" | "removals" | "indexed">;
+    reader: Pick<IndexReader<IndexedEntry, EntryFilter>, "open">;
+    /** The encoder's model. */
+    model: string;
+    log: Logger;
+  }) {
+    this.#models = models;
+    this.#reader = reader;
+    this.#model = model;
+    this.#log = log;
   }
 
-  async function searchIn(open: OpenTable, query: SearchQuery, filter: EntryFilter, limit: number) {
-    const { state, table } = open;
+  /**
+   * The entries that pass the filter and match the query, most relevant first: at least the `limit` best of them. Includes
+   * every write that ended before the call.
+   */
+  async search(query: SearchQuery, filter: EntryFilter, limit: number): Promise<EntryMatch[]> {
+    const candidates = Math.max(limit * CANDIDATES_PER_ANSWER, LEAST_CANDIDATES);
+    const open = await this.#open();
+    const indexed = open === undefined ? undefined : await this.#searchTable(open, query, filter, candidates);
+    return (indexed ?? (await this.#readChanged(query, filter, 0)).matches).sort(byRelevance);
+  }
+
+  /** The current table; undefined while the index can't be read. */
+  async #open(): Promise<OpenTable | undefined> {
+    try {
+      return await withTimeout("the index of memory", INDEX_LIMIT_MS, () => this.#reader.open());
+    } catch (error) {
+      if (!(error instanceof IndexUnavailableError || error instanceof DeadlineExceededError)) throw error;
+      this.#log.debug({ err: error }, "memory is searched without its index");
+      return undefined;
+    }
+  }
+
+  /** Searches the table, and the database for later changes; undefined if that fails. */
+  async #searchTable(open: OpenTable, query: SearchQuery, filter: EntryFilter, limit: number) {
+    try {
+      return await this.#searchBoth(open, query, filter, limit);
+    } catch (error) {
+      this.#log.warn({ err: error, table: open.name }, "couldn't search the index of memory");
+      return undefined;
+    }
+  }
+
+  async #searchBoth({ name, table }: OpenTable, query: SearchQuery, filter: EntryFilter, limit: number) {
+    const { indexed, totals } = this.#models;
     const [noted, total] = await Promise.all([
-      indexed.findById(indexedChangeId(state.table, filter.agentId)).lean(),
+      indexed.findById(indexedChangeId(name, filter.agentId)).lean(),
       totals.findById(filter.agentId, { changes: 1, entries: 1 }).lean(),
     ]);
     if (total === null) return [];
     const known = noted ?? { change: 0, version: 0 };
     const isBehind = total.changes > known.change;
-    const { changed, matches } = isBehind ? await readChanged(query, filter, known.change, state.model) : NOTHING_NEW;
+    const { changed, matches } = isBehind ? await this.#readChanged(query, filter, known.change) : NOTHING_NEW;
     if (noted === null) return matches;
     const isExact = total.entries <= MOST_COMPARED;
     const searching = (async () => {
@@ -96,41 +114,23 @@ export function createEntryIndex({ models, reader, model, log }: EntryIndexDeps)
     return [...matches, ...unchanged.map(({ document, relevance }) => ({ id: document.id, relevance }))];
   }
 
-  async function openTable(): Promise<OpenTable | undefined> {
-    try {
-      return await withTimeout("the index of memory", INDEX_LIMIT_MS, () => reader.open());
-    } catch (error) {
-      if (!(error instanceof IndexUnavailableError || error instanceof DeadlineExceededError)) throw error;
-      log.debug({ err: error }, "memory is searched without its index");
-      return undefined;
+  /** Reads the changes after a change number: the ids of all, and the entries that match the query. */
+  async #readChanged(query: SearchQuery, filter: EntryFilter, change: number) {
+    const { entries, removals } = this.#models;
+    const encoding = await query.encoding;
+    const since = { agentId: filter.agentId, change: { $gt: change } };
+    const removed = change === 0 ? [] : await removals.find(since, { entryId: 1 }).lean();
+    const changed = new Set(removed.map(({ entryId }) => entryId));
+    const match = matcherOf(entryFormat, query.text, encoding);
+    const matches: EntryMatch[] = [];
+    for await (const record of entries.find(since).batchSize(READ_AT_ONCE).lean<EntryRecord[]>().cursor()) {
+      changed.add(record._id);
+      const entry = indexedEntryOf(record);
+      if (!entryFormat.passes(entry, filter)) continue;
+      const vector = record.embedding?.model === this.#model ? vectorOf(record.embedding.vector) : null;
+      const found = match(entry, vector);
+      if (found !== undefined) matches.push({ id: entry.id, relevance: found.relevance });
     }
+    return { changed, matches };
   }
-
-  return {
-    /** Opens the current index. */
-    async open(): Promise<OpenEntryIndex> {
-      const open = await openTable();
-      const ofIndex = open?.state.model ?? model;
-      async function find(query: SearchQuery, filter: EntryFilter, limit: number): Promise<EntryMatch[]> {
-        if (open !== undefined) {
-          try {
-            return await searchIn(open, query, filter, Math.max(limit * CANDIDATES_PER_ANSWER, LEAST_CANDIDATES));
-          } catch (error) {
-            log.warn({ err: error, table: open.state.table }, "couldn't search the index of memory");
-          }
-        }
-        return (await readChanged(query, filter, 0, ofIndex)).matches;
-      }
-      return {
-        model: ofIndex,
-        search: async (query, filter, limit) => (await find(query, filter, limit)).sort(byRelevance),
-      };
-    },
-  };
 }
-
-export type EntryIndex = ReturnType<typeof createEntryIndex>;
-
-type OpenTable = Awaited<ReturnType<EntryIndexDeps["reader"]["open"]>>;
-
-const NOTHING_NEW = { changed: new Set<string>(), matches: [] as EntryMatch[] };

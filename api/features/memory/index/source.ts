@@ -5,8 +5,7 @@ import { vectorOf } from "../../../search/embedding/vectors.ts";
 import type { StoredDocument } from "../../../search/engine/search-table.ts";
 import { watchFrom } from "../../../search/index/change-batches.ts";
 import type { IndexSource, TableInUse } from "../../../search/index/index-source.ts";
-import { isMostlyEmbedded } from "../../../search/index/pending-share.ts";
-import { entryFormat, indexedEntryOf, MEMORY_FORMAT, MEMORY_INDEX } from "./entry-format.ts";
+import { entryFormat, indexedEntryOf, MEMORY_INDEX } from "./entry-format.ts";
 import type { IndexedEntry } from "./entry-format.ts";
 import { REMOVALS_KEPT_MS } from "../ledger.ts";
 import { indexedChangeId } from "../model.ts";
@@ -32,7 +31,7 @@ export function createMemorySource({ connection, models, model }: MemorySourceDe
   const { entries, totals, removals, indexed } = models;
 
   /** Writes agents' changes since the last recorded numbers. @param isNew whether the table has no entries of these agents */
-  async function writeAgents(agentIds: readonly string[], { name, table, model: ofTable }: TableInUse, isNew: boolean) {
+  async function writeAgents(agentIds: readonly string[], { name, table }: TableInUse, isNew: boolean) {
     const idOf = (agentId: string) => indexedChangeId(name, agentId);
     const noted = isNew ? [] : await indexed.find({ _id: { $in: agentIds.map(idOf) } }).lean();
     const known = new Map(noted.map(({ _id, change }) => [_id, change]));
@@ -48,14 +47,9 @@ export function createMemorySource({ connection, models, model }: MemorySourceDe
     await table.apply(entryFormat, [], deleted);
     let count = 0;
     const write = async (records: readonly EntryRecord[]): Promise<void> => {
-      // An entry that was embedded for the next index keeps its existing vector in this one.
-      const others = records.filter(({ embedding }) => embedding !== null && embedding.model !== ofTable);
-      const kept = isNew
-        ? new Map<string, Float32Array>()
-        : await table.vectorsOf(entryFormat, others.map(indexedEntryOf));
       const documents = records.map((record): StoredDocument<IndexedEntry> => {
-        const { _id, embedding, change } = record;
-        const vector = embedding?.model === ofTable ? vectorOf(embedding.vector) : (kept.get(_id) ?? null);
+        const { embedding, change } = record;
+        const vector = embedding?.model === model ? vectorOf(embedding.vector) : null;
         return { document: indexedEntryOf(record), revision: change, vector };
       });
       if (isNew) await table.add(entryFormat, documents);
@@ -83,8 +77,7 @@ export function createMemorySource({ connection, models, model }: MemorySourceDe
 
   return {
     name: MEMORY_INDEX,
-    format: MEMORY_FORMAT,
-    layout: entryFormat,
+    format: entryFormat,
     connection,
     mostAbsenceMs: REMOVALS_KEPT_MS / 2,
     watch: (from) => watchFrom<MemoryTotalsRecord>(totals.collection, from),
@@ -111,11 +104,6 @@ export function createMemorySource({ connection, models, model }: MemorySourceDe
       for (let start = 0; start < agentIds.length; start += AGENTS_AT_ONCE) {
         await writeAgents(agentIds.slice(start, start + AGENTS_AT_ONCE), target, false);
       }
-    },
-
-    async isEmbedded() {
-      const pending = await entries.countDocuments({ "embedding.model": { $ne: model } });
-      return await isMostlyEmbedded(pending, () => entries.estimatedDocumentCount());
     },
 
     async forget(table) {

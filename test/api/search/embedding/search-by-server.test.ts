@@ -169,23 +169,21 @@ describe("search with an embedding server", () => {
     await until("the other is found by its meaning", async () => (await keys("airship voyage"))[0] === "trip");
   });
 
-  it("embeds everything again after a change of the model, while the old index still answers", async () => {
+  it("embeds everything again after a change of the model, and finds it by its words meanwhile", async () => {
     const [id, archived] = [await list(), await list({ ...airship, title: "Old charter" })];
     await api.request("DELETE", `/api/v1/services/${archived}`, { key: seller.apiKey });
     await untilFound("dirigible journey", id);
     await api.endLoops();
     const changed = await start({ embeddingProvider: providerAt(server.baseUrl, { model: "next", dimensions: 512 }) });
-    await untilFound("dirigible journey", id, changed);
+    assert.deepEqual(await found("zeppelin charter", changed), [id]);
     const states = indexStateModel(api.container.connection);
     const modelOfIndex = async () => (await states.findById("listings").lean())?.model;
-    assert.strictEqual(await modelOfIndex(), MODEL);
+    await until("the new index answers", async () => (await modelOfIndex()) === "compatible:next:512");
+    assert.deepEqual(await found("zeppelin charter", changed), [id]);
     await embedPendingListings(changed);
     assert.strictEqual((await stored(id))?.model, "compatible:next:512");
     assert.strictEqual((await stored(archived))?.model, MODEL);
-    await until("the new index answers", async () => (await modelOfIndex()) === "compatible:next:512");
     await untilFound("dirigible journey", id, changed);
-    const { encoders } = changed.container.features.discovery;
-    assert.strictEqual((await encoders.of(MODEL)?.encode("dirigible"))?.vector.length, DIMENSIONS);
   });
 
   it("answers any query: of 1,000 characters, of emoji, in other languages", async () => {
