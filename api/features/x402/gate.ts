@@ -8,9 +8,9 @@ import type { PaymentGate } from "../../http/policies/x402.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { pauseAfter } from "../../lib/retry.ts";
 import type { Claims } from "./settling/claims.ts";
-import type { RequireCover } from "./settling/cover.ts";
-import { discard } from "./offer/desk.ts";
-import type { Charge, Desk } from "./offer/desk.ts";
+import type { RequireFunds } from "./settling/balance-check.ts";
+import { discard } from "./offer/payment-responses.ts";
+import type { Charge, PaymentResponses } from "./offer/payment-responses.ts";
 import { FacilitatorUnavailableError } from "./settling/facilitator.ts";
 import type { ClaimRecord } from "./model.ts";
 import type { Packs } from "./credits/packs.ts";
@@ -20,17 +20,17 @@ import { createRepeats } from "./repeats.ts";
 import type { createReservations, Purpose } from "./settling/reserve.ts";
 import type { Settlement, Settlements, SignedClaim } from "./settling/settlement.ts";
 import { createTimeLimit } from "./time-limit.ts";
-import { callOf, isSamePayment, isSameRequest, purposeOf } from "./visit.ts";
-import type { Visit } from "./visit.ts";
+import { callOf, isSamePayment, isSameRequest, purposeOf } from "./payment-attempt.ts";
+import type { PaymentAttempt } from "./payment-attempt.ts";
 
 /** Dependencies of the gate. */
 export interface GateDeps {
   settings: X402Settings;
   packs: Packs;
-  desk: Desk;
+  responses: PaymentResponses;
   claims: Claims;
   reservations: ReturnType<typeof createReservations>;
-  requireCover: RequireCover;
+  requireFunds: RequireFunds;
   /** Undefined if signed payments can't be settled. */
   settlements: Settlements | undefined;
   /** @throws ConfigurationError, ChainUnavailableError */
@@ -51,8 +51,8 @@ const SENDING_PAUSE = { minMs: 20, maxMs: 200 };
  * below 400. Each step can be repeated after its process was killed.
  */
 export function createPaymentGate(deps: GateDeps): PaymentGate {
-  const { settings, packs, desk, claims, reservations, settlements, log } = deps;
-  const repeats = createRepeats({ network: settings.network, desk, claims });
+  const { settings, packs, responses, claims, reservations, settlements, log } = deps;
+  const repeats = createRepeats({ network: settings.network, responses, claims });
 
   function chargeFor({ route, input, budget }: ValidatedContext): Charge | undefined {
     const pack = packs.soldBy(route, input.params);
@@ -64,52 +64,53 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     return { amount: settings.prices[budget.type], budget, description: `One ${budget.type} call`, pack: undefined };
   }
 
-  async function admit(visit: Visit): Promise<Answer> {
-    const { context, terms } = visit;
+  async function admit(attempt: PaymentAttempt): Promise<Answer> {
+    const { context, terms } = attempt;
     // Before the proof is read: a client that lost the answer may have signed another payment.
-    const earlier = await earlierAnswer(visit);
+    const earlier = await earlierResponse(attempt);
     if (earlier !== undefined) return earlier;
     const presented = readProof(context.headers, terms.network);
-    if (presented === undefined) return (await dueAnswer(visit)) ?? desk.ask(visit.charge, terms);
+    if (presented === undefined)
+      return (await awaitedResponse(attempt)) ?? responses.paymentRequired(attempt.charge, terms);
     const { proof } = presented;
     requireSender(proof, context.caller?.walletAddress ?? "0x");
-    await requireOwnId(visit, presented);
-    const known = await knownClaim(proof, visit);
-    if (known !== undefined) return useAgain(visit, known, proof);
+    await requireOwnId(attempt, presented);
+    const known = await knownClaim(proof, attempt);
+    if (known !== undefined) return resumeKnown(attempt, known, proof);
     // After the lookup of known claims: a payment already used at another price must not be charged again.
     requireTerms(presented, terms);
-    await visit.time.within(deps.requirePayee);
-    const purpose = purposeOf(visit, presented);
-    if (proof.kind === "signed") return paySigned(visit, { ...presented, proof }, purpose);
-    const claim = await transferClaim(visit, proof, purpose);
-    return claim === undefined ? useTaken(visit, proof) : runReserved(visit, claim);
+    await attempt.time.within(deps.requirePayee);
+    const purpose = purposeOf(attempt, presented);
+    if (proof.kind === "signed") return paySigned(attempt, { ...presented, proof }, purpose);
+    const claim = await transferClaim(attempt, proof, purpose);
+    return claim === undefined ? resumeTransfer(attempt, proof) : runReserved(attempt, claim);
   }
 
   async function paySigned(
-    visit: Visit,
+    attempt: PaymentAttempt,
     presented: Presented & { proof: SignedProof },
     purpose: Purpose,
   ): Promise<Answer> {
     const { proof } = presented;
-    const { terms, clocks, time } = visit;
+    const { terms, clocks, time } = attempt;
     let claim: ClaimRecord | undefined;
     try {
       claim = await time.within((signal) => reservations.signed(proof, terms, purpose, { clocks, signal }));
     } catch (error) {
       // Another request may have paid with it since it was looked up.
       const isUsed = error instanceof ProofRefusedError && error.reason === "authorization_used";
-      const known = isUsed ? await knownClaim(proof, visit) : undefined;
+      const known = isUsed ? await knownClaim(proof, attempt) : undefined;
       if (known === undefined) throw error;
-      return useAgain(visit, known, proof);
+      return resumeKnown(attempt, known, proof);
     }
-    if (claim !== undefined) return runReserved(visit, claim);
+    if (claim !== undefined) return runReserved(attempt, claim);
     // Another payment may have taken the id since.
-    await requireOwnId(visit, presented);
+    await requireOwnId(attempt, presented);
     throw new ProofRefusedError("proof_in_use");
   }
 
   /** @throws ApiError `payment_identifier_reused` if the key has given the payment's id to another payment */
-  async function requireOwnId({ keyId }: Visit, { proof, paymentId }: Presented): Promise<void> {
+  async function requireOwnId({ keyId }: PaymentAttempt, { proof, paymentId }: Presented): Promise<void> {
     if (paymentId === undefined) return;
     const owner = await claims.findByPaymentId(keyId, paymentId);
     if (owner !== null && !isSamePayment(owner, proof)) throw new ApiError("payment_identifier_reused");
@@ -117,7 +118,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
 
   /** Reserves a transfer; undefined if all that pay the price have claims. */
   async function transferClaim(
-    { agentId, terms, time }: Visit,
+    { agentId, terms, time }: PaymentAttempt,
     proof: TransferProof,
     purpose: Purpose,
   ): Promise<ClaimRecord | undefined> {
@@ -132,83 +133,85 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
   }
 
   /** The answer of an operation that already ran with a payment. The request's own proof is ignored unless that payment failed. */
-  async function earlierAnswer(visit: Visit): Promise<Answer | undefined> {
-    const { context, agentId, requestHash, operationId } = visit;
+  async function earlierResponse(attempt: PaymentAttempt): Promise<Answer | undefined> {
+    const { context, agentId, requestHash, operationId } = attempt;
     if (operationId === undefined || !context.operation.isRepeat) return undefined;
     const claim = await claims.findAnswered(operationId, agentId, requestHash);
     if (claim === null) return undefined;
-    if (claim.state !== "spent") return answerOf(await resume(visit, claim));
+    if (claim.state !== "spent") return answerOf(await resume(attempt, claim));
     const kept = await claims.answerOf(claim);
     if (kept === undefined) throw new ApiError("already_processed");
-    return desk.receipted(kept, claim, claim.txHash ?? "");
+    return responses.addReceipt(kept, claim, claim.txHash ?? "");
   }
 
   /** The outstanding answer of an earlier, identical request; for requests without a proof. */
-  async function dueAnswer(visit: Visit): Promise<Answer | undefined> {
-    const due = await claims.findDue(visit.agentId, visit.requestHash);
-    return due === null ? undefined : answerOf(await resume(visit, due));
+  async function awaitedResponse(attempt: PaymentAttempt): Promise<Answer | undefined> {
+    const due = await claims.findAwaitingResponse(attempt.agentId, attempt.requestHash);
+    return due === null ? undefined : answerOf(await resume(attempt, due));
   }
 
   /** The claim of a proof that is past its reservation. */
-  async function knownClaim(proof: Proof, visit: Visit): Promise<ClaimRecord | undefined> {
-    const { network, token } = visit.terms;
+  async function knownClaim(proof: Proof, attempt: PaymentAttempt): Promise<ClaimRecord | undefined> {
+    const { network, token } = attempt.terms;
     if (proof.kind === "signed") {
       const { from, nonce } = proof.authorization;
       const claim = await claims.findByNonce(network, token.address.toLowerCase(), from, nonce);
       return claim === null || claim.state === "reserved" ? undefined : claim;
     }
     // Other transfers of the same transaction may be unused, so only a claim of this very request counts.
-    const all = (await claims.findByTransfer(network, proof.txHash)).filter((claim) => isSameRequest(claim, visit));
-    if (visit.context.operation.isRepeat) return all.find(({ state }) => state === "spent");
-    return claims.findLost(all);
+    const all = (await claims.findByTransfer(network, proof.txHash)).filter((claim) => isSameRequest(claim, attempt));
+    if (attempt.context.operation.isRepeat) return all.find(({ state }) => state === "spent");
+    return claims.findUndelivered(all);
   }
 
   /** Resumes the request that a proof was used for. @throws ProofRefusedError for another request, or if the payment failed */
-  async function useAgain(visit: Visit, claim: ClaimRecord, proof: Proof): Promise<Answer> {
-    if (!isSameRequest(claim, visit)) throw new ProofRefusedError("proof_already_used");
+  async function resumeKnown(attempt: PaymentAttempt, claim: ClaimRecord, proof: Proof): Promise<Answer> {
+    if (!isSameRequest(claim, attempt)) throw new ProofRefusedError("proof_already_used");
     if (claim.state !== "spent") {
-      const resumed = await resume(visit, claim, proof);
+      const resumed = await resume(attempt, claim, proof);
       if ("failed" in resumed) throw new ProofRefusedError(resumed.failed);
       return resumed;
     }
     // The caller repeats an operation whose answer was lost in transit.
-    const kept = visit.context.operation.isRepeat ? await claims.answerOf(claim) : undefined;
-    return kept === undefined ? handOver(visit, claim, proof) : desk.receipted(kept, claim, claim.txHash ?? "");
+    const kept = attempt.context.operation.isRepeat ? await claims.answerOf(claim) : undefined;
+    return kept === undefined
+      ? deliverResponse(attempt, claim, proof)
+      : responses.addReceipt(kept, claim, claim.txHash ?? "");
   }
 
   /** Answers a request whose transaction has only claimed transfers, if one of them paid for this request. */
-  async function useTaken(visit: Visit, proof: TransferProof): Promise<Answer> {
-    const taken = await claims.findByTransfer(visit.terms.network, proof.txHash);
+  async function resumeTransfer(attempt: PaymentAttempt, proof: TransferProof): Promise<Answer> {
+    const taken = await claims.findByTransfer(attempt.terms.network, proof.txHash);
     const due = taken.find(
-      (claim) => claim.answerDue === true && claim.state === "spent" && isSameRequest(claim, visit),
+      (claim) => claim.responsePending === true && claim.state === "spent" && isSameRequest(claim, attempt),
     );
-    if (due !== undefined) return handOver(visit, due, proof);
-    const kept = await repeats.sentAnswer(visit, taken, proof);
+    if (due !== undefined) return deliverResponse(attempt, due, proof);
+    const kept = await repeats.sentAnswer(attempt, taken, proof);
     if (kept !== undefined) return kept;
     throw new ProofRefusedError(
       taken.some(({ state }) => state === "reserved") ? "proof_in_use" : "proof_already_used",
     );
   }
 
-  async function runReserved(visit: Visit, claim: ClaimRecord): Promise<Answer> {
-    const { context } = visit;
+  async function runReserved(attempt: PaymentAttempt, claim: ClaimRecord): Promise<Answer> {
+    const { context } = attempt;
     return withRenewal(claim, async () => {
       const earlier = claim.runs > 1 ? await claims.answerOf(claim) : undefined;
-      const answer = earlier ?? (await run(visit, claim));
+      const answer = earlier ?? (await run(attempt, claim));
       if (answer.status >= FIRST_ERROR) {
-        await giveBack(claim);
+        await releaseClaim(claim);
         return answer;
       }
       const storable = context.route.storesAnswer ? answer : undefined;
       try {
         if (isSigned(claim)) {
           if (!(await claims.beginSettling(claim, storable))) throw new ProofRefusedError("proof_in_use");
-          return await conclude(visit, claim, await settle(visit, claim, true), answer);
+          return await finishSettlement(attempt, claim, await settle(attempt, claim, true), answer);
         }
         if (storable !== undefined) await claims.keepAnswer(claim, storable);
         const { txHash = "", position = 0 } = claim;
         if (!(await claims.confirm(claim, "spent", { txHash, position }))) throw new ProofRefusedError("proof_in_use");
-        return handed(claim, answer, txHash);
+        return withReceipt(claim, answer, txHash);
       } catch (error) {
         discard(answer);
         throw error;
@@ -217,7 +220,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
   }
 
   /** Runs the call. If it throws, the claim is released, or its lease ends so that the next run can continue. */
-  async function run({ context, terms, time, next }: Visit, claim: ClaimRecord): Promise<Answer> {
+  async function run({ context, terms, time, next }: PaymentAttempt, claim: ClaimRecord): Promise<Answer> {
     if (context.headers["idempotency-key"] === undefined) {
       context.operation.recognise({ startedAt: claim.startedAt, seed: claim.seed, isRepeat: claim.runs > 1 });
     }
@@ -225,7 +228,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
     try {
       // An earlier run may have taken effect, so a repeated run isn't refused.
       if (isSigned(claim) && claim.runs === 1) {
-        await time.within((signal) => deps.requireCover(claim, signal, terms.leadSeconds));
+        await time.within((signal) => deps.requireFunds(claim, signal, terms.leadSeconds));
       }
       hasBegun = true;
       return await next();
@@ -233,7 +236,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
       // Only a refusal proves that the call had no effect. After an outage, the next run must find the claim of this one.
       const isUndone = !hasBegun || (error instanceof ApiError && error.status < FIRST_SERVER_ERROR);
       // If this fails too, the lease expires.
-      await (isUndone ? giveBack(claim) : claims.yield(claim)).catch((failure: unknown) => {
+      await (isUndone ? releaseClaim(claim) : claims.endLease(claim)).catch((failure: unknown) => {
         log.warn({ err: failure }, "couldn't release an x402 payment");
       });
       throw error;
@@ -241,25 +244,26 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
   }
 
   /** Frees a payment whose call failed. After a repeated run only the lease ends: an earlier run may have taken effect. */
-  const giveBack = (claim: ClaimRecord): Promise<void> =>
-    claim.runs > 1 ? claims.yield(claim) : claims.release(claim);
+  const releaseClaim = (claim: ClaimRecord): Promise<void> =>
+    claim.runs > 1 ? claims.endLease(claim) : claims.release(claim);
 
   /** Continues to settle a payment whose call has been answered. Releases the claim if the settlement failed. */
-  async function resume(visit: Visit, due: ClaimRecord, proof?: Proof): Promise<Answer | Failed> {
-    const { charge, terms } = visit;
-    if (due.state === "settled") return handOver(visit, due, proof);
+  async function resume(attempt: PaymentAttempt, due: ClaimRecord, proof?: Proof): Promise<Answer | Failed> {
+    const { charge, terms } = attempt;
+    if (due.state === "settled") return deliverResponse(attempt, due, proof);
     const claim = await claims.takeOver(due._id);
-    if (claim === undefined || !isSigned(claim)) return desk.pending(charge, terms, due.payment?.txHashes.at(-1));
+    if (claim === undefined || !isSigned(claim)) return responses.pending(charge, terms, due.payment?.txHashes.at(-1));
     return withRenewal(claim, async () => {
-      const settlement = await settle(visit, claim, false);
+      const settlement = await settle(attempt, claim, false);
       if (settlement.kind === "failed") {
         await claims.release(claim);
         return { failed: settlement.reason };
       }
-      if (settlement.kind === "pending") return stillPending(visit, claim, settlement.txHash);
+      if (settlement.kind === "pending") return respondPending(attempt, claim, settlement.txHash);
       // Another process took over the claim. It records the payment, and the next request gets the answer.
-      if (!(await claims.confirm(claim, "settled", settlement))) return desk.pending(charge, terms, settlement.txHash);
-      return handOver(visit, { ...claim, txHash: settlement.txHash }, proof);
+      if (!(await claims.confirm(claim, "settled", settlement)))
+        return responses.pending(charge, terms, settlement.txHash);
+      return deliverResponse(attempt, { ...claim, txHash: settlement.txHash }, proof);
     });
   }
 
@@ -267,27 +271,27 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
    * Sends the stored response of a confirmed payment.
    * @param proof undefined if the request has none, or if it isn't the proof that paid for the answer
    */
-  async function handOver(visit: Visit, due: ClaimRecord, proof?: Proof): Promise<Answer> {
+  async function deliverResponse(attempt: PaymentAttempt, due: ClaimRecord, proof?: Proof): Promise<Answer> {
     const kept = await claims.answerOf(due);
-    const claim = await visit.time.within((signal) => takeDelivery(due, signal));
+    const claim = await attempt.time.within((signal) => claimResponse(due, signal));
     if (claim === undefined) {
-      const sent = proof === undefined ? undefined : await repeats.sentAnswer(visit, [due], proof);
+      const sent = proof === undefined ? undefined : await repeats.sentAnswer(attempt, [due], proof);
       if (sent === undefined) throw new ProofRefusedError("proof_already_used");
       return sent;
     }
     const { txHash = "" } = claim;
-    if (kept !== undefined) return handed(claim, kept, txHash);
+    if (kept !== undefined) return withReceipt(claim, kept, txHash);
     // The answer couldn't be stored. A read can run again; other calls have already taken effect.
-    if (visit.context.route.readsOnly) return handed(claim, await visit.next(), txHash);
+    if (attempt.context.route.readsOnly) return withReceipt(claim, await attempt.next(), txHash);
     await claims.noteSent(claim);
     throw new ApiError("already_processed");
   }
 
   /** Waits while another request sends the answer; undefined once sent. @throws ProofRefusedError on a timeout */
-  async function takeDelivery(due: ClaimRecord, signal: AbortSignal): Promise<ClaimRecord | undefined> {
+  async function claimResponse(due: ClaimRecord, signal: AbortSignal): Promise<ClaimRecord | undefined> {
     const end = performance.now() + claims.patienceMs;
     for (let looks = 0; ; looks += 1) {
-      const taken = await claims.takeDelivery(due._id);
+      const taken = await claims.claimResponse(due._id);
       if (typeof taken !== "string") return taken;
       if (taken === "sent") return undefined;
       if (signal.aborted || performance.now() > end) throw new ProofRefusedError("proof_in_use");
@@ -296,7 +300,7 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
   }
 
   /** The answer of a spent payment, with its receipt. Until it is sent, the lease stops other requests with the same proof. */
-  function handed(claim: ClaimRecord, answer: Answer, txHash: string): Answer {
+  function withReceipt(claim: ClaimRecord, answer: Answer, txHash: string): Answer {
     const noteSent = async (isSent: Promise<boolean>): Promise<void> => {
       try {
         const wasSent = await withRenewal(claim, () => isSent);
@@ -306,35 +310,40 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
         log.warn({ err: error }, "couldn't note that the answer of an x402 payment was sent");
       }
     };
-    return { ...desk.receipted(answer, claim, txHash), onSending: (isSent) => void noteSent(isSent) };
+    return { ...responses.addReceipt(answer, claim, txHash), onSending: (isSent) => void noteSent(isSent) };
   }
 
-  async function settle({ terms, time }: Visit, claim: SignedClaim, isFirst: boolean): Promise<Settlement> {
+  async function settle({ terms, time }: PaymentAttempt, claim: SignedClaim, isFirst: boolean): Promise<Settlement> {
     if (settlements === undefined) return { kind: "pending", txHash: undefined };
     return time.within((signal) => settlements.settle(claim, terms, isFirst, signal));
   }
 
-  async function conclude(visit: Visit, claim: ClaimRecord, settlement: Settlement, answer: Answer): Promise<Answer> {
+  async function finishSettlement(
+    attempt: PaymentAttempt,
+    claim: ClaimRecord,
+    settlement: Settlement,
+    answer: Answer,
+  ): Promise<Answer> {
     switch (settlement.kind) {
       case "settled":
         if (!(await claims.confirm(claim, "spent", settlement))) throw new ProofRefusedError("proof_in_use");
-        return handed(claim, answer, settlement.txHash);
+        return withReceipt(claim, answer, settlement.txHash);
       case "pending":
         discard(answer);
-        return stillPending(visit, claim, settlement.txHash);
+        return respondPending(attempt, claim, settlement.txHash);
       case "failed":
         await claims.release(claim);
         throw new ProofRefusedError(settlement.reason);
     }
   }
 
-  async function stillPending(
-    { charge, terms }: Visit,
+  async function respondPending(
+    { charge, terms }: PaymentAttempt,
     claim: ClaimRecord,
     txHash: string | undefined,
   ): Promise<Answer> {
-    await claims.yield(claim);
-    return desk.pending(charge, terms, txHash);
+    await claims.endLease(claim);
+    return responses.pending(charge, terms, txHash);
   }
 
   async function withRenewal<T>(claim: ClaimRecord, work: () => Promise<T>): Promise<T> {
@@ -356,16 +365,16 @@ export function createPaymentGate(deps: GateDeps): PaymentGate {
       const { caller } = context;
       if (caller === undefined) return next();
       if (charge === undefined) return (await repeats.freeAnswer(context, caller)) ?? next();
-      if (settings.payTo === undefined) return desk.ask(charge, undefined);
+      if (settings.payTo === undefined) return responses.paymentRequired(charge, undefined);
       const time = createTimeLimit(settings.timeoutMs);
       const clocks = await time.within(deps.readClocks);
-      const terms = desk.termsOf(charge, context.path, clocks);
-      if (terms === undefined) return desk.ask(charge, undefined);
-      const visit = { ...callOf(context, caller), context, charge, terms, clocks, time, next };
+      const terms = responses.termsFor(charge, context.path, clocks);
+      if (terms === undefined) return responses.paymentRequired(charge, undefined);
+      const attempt = { ...callOf(context, caller), context, charge, terms, clocks, time, next };
       try {
-        return await admit(visit);
+        return await admit(attempt);
       } catch (error) {
-        if (error instanceof ProofRefusedError) return desk.refuse(charge, terms, error.reason, clocks);
+        if (error instanceof ProofRefusedError) return responses.refuse(charge, terms, error.reason, clocks);
         if (error instanceof FacilitatorUnavailableError) {
           throw new ApiError("facilitator_unavailable", { retryAfterSeconds: OUTAGE_RETRY_SECONDS, cause: error });
         }

@@ -58,7 +58,7 @@ export interface ClaimRecord {
   pack?: { class: CallClass; calls: number };
   state: ClaimState;
   /** True while the answer of the call hasn't been sent to the caller. */
-  answerDue?: boolean;
+  responsePending?: boolean;
   /** Random token of the request or worker that holds the lease. */
   owner: string;
   leaseEndsAt: Date;
@@ -106,7 +106,7 @@ export function claimModel(connection: Connection): ClaimModel {
       operationId: String,
       pack: { type: new Schema({ class: { ...text, enum: CALL_CLASSES }, calls: Number }, { _id: false }) },
       state: { ...text, enum: ["reserved", "settling", "settled", "spent"] },
-      answerDue: Boolean,
+      responsePending: Boolean,
       owner: text,
       leaseEndsAt: { type: Date, ...required },
       startedAt: { type: Date, ...required },
@@ -126,7 +126,10 @@ export function claimModel(connection: Connection): ClaimModel {
     { unique: true, partialFilterExpression: { nonce: { $exists: true } } },
   );
   schema.index({ keyId: 1, paymentId: 1 }, { unique: true, partialFilterExpression: { paymentId: { $exists: true } } });
-  schema.index({ agentId: 1, requestHash: 1 }, { partialFilterExpression: { answerDue: true } });
+  schema.index(
+    { agentId: 1, requestHash: 1 },
+    { partialFilterExpression: { responsePending: true }, name: "response_pending" },
+  );
   schema.index({ operationId: 1 }, { partialFilterExpression: { operationId: { $exists: true } } });
   schema.index({ leaseEndsAt: 1 }, { partialFilterExpression: { state: "settling" } });
   schema.index(

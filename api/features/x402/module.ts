@@ -14,8 +14,8 @@ import { defineFeature } from "../feature.ts";
 import { createClaims, CLAIM_TIMINGS } from "./settling/claims.ts";
 import type { ClaimTimings, CreditCalls } from "./settling/claims.ts";
 import { createPaymentCounters } from "./counters.ts";
-import { createCover } from "./settling/cover.ts";
-import { createDesk } from "./offer/desk.ts";
+import { createBalanceCheck } from "./settling/balance-check.ts";
+import { createPaymentResponses } from "./offer/payment-responses.ts";
 import { createHttpFacilitator } from "./settling/facilitator.ts";
 import type { Facilitator } from "./settling/facilitator.ts";
 import { createPaymentGate } from "./gate.ts";
@@ -28,7 +28,7 @@ import { createReservations } from "./settling/reserve.ts";
 import { x402Routes } from "./credits/routes.ts";
 import type { X402Deps } from "./credits/routes.ts";
 import { createSettlements } from "./settling/settlement.ts";
-import { finishSettlements } from "./settling/unfinished.ts";
+import { createSettlementRecovery } from "./settling/settlement-recovery.ts";
 
 export type { ClaimTimings } from "./settling/claims.ts";
 
@@ -75,7 +75,7 @@ export const x402Module = defineFeature({
             onOutcome: counters.settlement,
           });
     const packs = createPacks(settings);
-    const desk = createDesk({
+    const responses = createPaymentResponses({
       settings,
       publicUrl,
       token: chains[network].token("USDC")?.address,
@@ -86,25 +86,25 @@ export const x402Module = defineFeature({
     const gate = createPaymentGate({
       settings,
       packs,
-      desk,
+      responses,
       claims,
       settlements,
       log,
       reservations: createReservations({ claims, chain, facilitator }),
-      requireCover: createCover({ claims, network, chain, timings }),
+      requireFunds: createBalanceCheck({ claims, network, chain, timings }),
       requirePayee: async (signal) => payee?.require(signal),
       readClocks: async () => ({ chainTime: await chainTime.latest(), wallTime: toUnixSeconds(clock.now()) }),
     });
-    const unfinished =
-      settlements === undefined ? undefined : finishSettlements({ claims, settlements, log, timeoutMs });
+    const recovery =
+      settlements === undefined ? undefined : createSettlementRecovery({ claims, settlements, log, timeoutMs });
     const services: X402Deps = { packs };
     return {
       services,
       models,
       gate,
-      loops: unfinished === undefined ? [] : [unfinished.loop],
+      loops: recovery === undefined ? [] : [recovery.loop],
       /** Finishes open settlements once. For tests, which don't run the loop. */
-      finish: async () => unfinished?.look(),
+      finish: async () => recovery?.look(),
       /** @throws ConfigurationError if payments would go to the treasury */
       checkPayee: async () => payee?.atStart(),
     };

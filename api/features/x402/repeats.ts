@@ -3,24 +3,24 @@ import type { Caller } from "../../http/define-route.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Answer, ValidatedContext } from "../../http/pipeline.ts";
 import type { Claims } from "./settling/claims.ts";
-import type { Desk } from "./offer/desk.ts";
+import type { PaymentResponses } from "./offer/payment-responses.ts";
 import type { ClaimRecord, ClaimState } from "./model.ts";
 import { ProofRefusedError, readProof } from "./offer/proof.ts";
 import type { Proof } from "./offer/proof.ts";
-import { callOf, isRepeat } from "./visit.ts";
-import type { Call } from "./visit.ts";
+import { callOf, isRepeat } from "./payment-attempt.ts";
+import type { Call } from "./payment-attempt.ts";
 
 /** Dependencies of repeats. */
 export interface RepeatsDeps {
   network: Network;
-  desk: Pick<Desk, "token" | "receipted">;
+  responses: Pick<PaymentResponses, "token" | "addReceipt">;
   claims: Pick<Claims, "findByNonce" | "findByTransfer" | "answerOf">;
 }
 
 const PAID_STATES: ReadonlySet<ClaimState> = new Set(["settled", "spent"]);
 
 /** Answers repeats of paid calls with the stored answers. */
-export function createRepeats({ network, desk, claims }: RepeatsDeps) {
+export function createRepeats({ network, responses, claims }: RepeatsDeps) {
   /**
    * The answer that a payment has paid for; undefined if this isn't a repeat of its call, or if the answer isn't stored.
    * @param all the claims of the payment: several transfers of one transaction may have paid for the same call
@@ -29,7 +29,9 @@ export function createRepeats({ network, desk, claims }: RepeatsDeps) {
     const paid = all.filter((claim) => PAID_STATES.has(claim.state) && isRepeat(claim, call, proof));
     const last = paid.sort((one, other) => timeOf(other) - timeOf(one))[0];
     const stored = last === undefined ? undefined : await claims.answerOf(last);
-    return last === undefined || stored === undefined ? undefined : desk.receipted(stored, last, last.txHash ?? "");
+    return last === undefined || stored === undefined
+      ? undefined
+      : responses.addReceipt(stored, last, last.txHash ?? "");
   }
 
   return {
@@ -38,13 +40,13 @@ export function createRepeats({ network, desk, claims }: RepeatsDeps) {
     /** The same for a call that needs no payment, because there is budget again. Ignores any other proof. */
     async freeAnswer(context: ValidatedContext, caller: Caller): Promise<Answer | undefined> {
       const proof = proofIn(context, network);
-      if (proof === undefined || desk.token === undefined) return undefined;
+      if (proof === undefined || responses.token === undefined) return undefined;
       const call = callOf(context, caller);
       if (proof.kind === "transfer") {
         return sentAnswer(call, await claims.findByTransfer(network, proof.txHash), proof);
       }
       const { from, nonce } = proof.authorization;
-      const claim = await claims.findByNonce(network, desk.token.toLowerCase(), from, nonce);
+      const claim = await claims.findByNonce(network, responses.token.toLowerCase(), from, nonce);
       return claim === null ? undefined : sentAnswer(call, [claim], proof);
     },
   };

@@ -2,8 +2,8 @@ import type { ApiMutant } from "./api-mutant.ts";
 
 const CLAIMS = "features/x402/settling/claims.ts";
 const GATE = "features/x402/gate.ts";
-const VISIT = "features/x402/visit.ts";
-const DESK = "features/x402/offer/desk.ts";
+const ATTEMPT = "features/x402/payment-attempt.ts";
+const RESPONSES = "features/x402/offer/payment-responses.ts";
 const REPEAT_TESTS = ["x402/repeats.test.ts"];
 const PAYMENT_TESTS = ["x402/refusals.test.ts", "x402/used-payments.test.ts", "x402/payments.test.ts"];
 const SETTLEMENT_TESTS = ["x402/settlement.test.ts"];
@@ -20,7 +20,7 @@ export const PAID_REPEAT_FAULTS: ApiMutant[] = [
   {
     fault: "the repeat under a key pays again while its settlement is pending",
     file: GATE,
-    from: 'if (claim === null) return undefined;\n    if (claim.state !== "spent") return answerOf(await resume(visit, claim));',
+    from: 'if (claim === null) return undefined;\n    if (claim.state !== "spent") return answerOf(await resume(attempt, claim));',
     to: 'if (claim?.state !== "spent") return undefined;',
     tests: SETTLEMENT_TESTS,
   },
@@ -33,28 +33,28 @@ export const PAID_REPEAT_FAULTS: ApiMutant[] = [
   },
   {
     fault: "a paid call's answer is given to another key of the agent",
-    file: VISIT,
+    file: ATTEMPT,
     from: "if (!isSameRequest(claim, call) || claim.keyId !== call.keyId) return false;",
     to: "if (!isSameRequest(claim, call)) return false;",
     tests: REPEAT_TESTS,
   },
   {
     fault: "a paid call's answer is given under another Idempotency-Key",
-    file: VISIT,
+    file: ATTEMPT,
     from: "return !isOther && isSamePayment(claim, proof);",
     to: "return isOther !== undefined && isSamePayment(claim, proof);",
     tests: REPEAT_TESTS,
   },
   {
     fault: "a paid call is the same under another If-Match",
-    file: VISIT,
+    file: ATTEMPT,
     from: "inputText(input), ...conditions]));",
     to: "inputText(input), conditions.length]));",
     tests: REPEAT_TESTS,
   },
   {
     fault: "a payment that has paid asks to be paid again",
-    file: DESK,
+    file: RESPONSES,
     from: "if (instead !== undefined) return holdOff(",
     to: 'if (instead !== undefined && code !== "payment_verification_failed") return holdOff(',
     tests: [...PAYMENT_TESTS, ...REPEAT_TESTS],

@@ -6,7 +6,7 @@ const CLAIMS = "features/x402/settling/claims.ts";
 const GATE = "features/x402/gate.ts";
 const PROOF = "features/x402/offer/proof.ts";
 const RESERVE = "features/x402/settling/reserve.ts";
-const DESK = "features/x402/offer/desk.ts";
+const RESPONSES = "features/x402/offer/payment-responses.ts";
 const IDEMPOTENCY_TESTS = ["idempotency/idempotency.test.ts", "idempotency/idempotency-kill.test.ts"];
 const FACILITATOR = "features/x402/settling/facilitator.ts";
 const SETTLEMENT = "features/x402/settling/settlement.ts";
@@ -123,31 +123,31 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   },
   {
     fault: "the same money covers many payments at once",
-    file: "features/x402/settling/cover.ts",
+    file: "features/x402/settling/balance-check.ts",
     from: "if (holding.units >= sumOf([claim, ...others])) return;",
     to: "if (holding.units >= sumOf([claim])) return;",
-    tests: ["x402/cover.test.ts"],
+    tests: ["x402/open-payments.test.ts"],
   },
   {
     fault: "payments that the money doesn't cover refuse each other",
-    file: "features/x402/settling/cover.ts",
+    file: "features/x402/settling/balance-check.ts",
     from: "const earlier = open.filter((other) => isEarlier(other, claim));",
     to: "const earlier = open.filter((other) => isEarlier(other, claim) || isEarlier(claim, other));",
-    tests: ["x402/cover-reads.test.ts"],
+    tests: ["x402/balance-check.test.ts"],
   },
   {
     fault: "a payment that is on chain counts as open",
-    file: "features/x402/settling/cover.ts",
+    file: "features/x402/settling/balance-check.ts",
     from: "return valid.filter((_, index) => areUsed[index] === false);",
     to: "return valid.filter((_, index) => areUsed[index] !== undefined);",
-    tests: ["x402/cover-reads.test.ts"],
+    tests: ["x402/balance-check.test.ts"],
   },
   {
     fault: "a payment that has expired counts as open",
-    file: "features/x402/settling/cover.ts",
+    file: "features/x402/settling/balance-check.ts",
     from: "BigInt(payment?.validBefore ?? 0) > BigInt(blockTimestamp)",
     to: "BigInt(payment?.validBefore ?? 0) > 0n * BigInt(blockTimestamp)",
-    tests: ["x402/cover-reads.test.ts"],
+    tests: ["x402/balance-check.test.ts"],
   },
   {
     fault: "a payment that the facilitator refuses stays blocked",
@@ -159,21 +159,21 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   {
     fault: "a call that throws keeps the payment",
     file: GATE,
-    from: 'await (isUndone ? giveBack(claim) : claims.yield(claim)).catch((failure: unknown) => {\n        log.warn({ err: failure }, "couldn\'t release an x402 payment");\n      });',
+    from: 'await (isUndone ? releaseClaim(claim) : claims.endLease(claim)).catch((failure: unknown) => {\n        log.warn({ err: failure }, "couldn\'t release an x402 payment");\n      });',
     to: "void log;",
     tests: PAYMENT_TESTS,
   },
   {
     fault: "a call that fails in its second run frees the payment",
     file: GATE,
-    from: "claim.runs > 1 ? claims.yield(claim) : claims.release(claim)",
+    from: "claim.runs > 1 ? claims.endLease(claim) : claims.release(claim)",
     to: "claims.release(claim)",
     tests: ["x402/payment-kill.test.ts"],
   },
   {
     fault: "a spent payment answers another request",
     file: GATE,
-    from: 'if (!isSameRequest(claim, visit)) throw new ProofRefusedError("proof_already_used");',
+    from: 'if (!isSameRequest(claim, attempt)) throw new ProofRefusedError("proof_already_used");',
     to: "",
     tests: SETTLEMENT_TESTS,
   },
@@ -210,11 +210,11 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
     file: "features/x402/settling/block-age.ts",
     from: "(timestamp - leadSeconds) * MS_A_SECOND",
     to: "(timestamp - 0 * leadSeconds) * MS_A_SECOND",
-    tests: ["x402/cover-reads.test.ts"],
+    tests: ["x402/balance-check.test.ts"],
   },
   {
     fault: "a refusal for a chain that is ahead doesn't show the clocks",
-    file: DESK,
+    file: RESPONSES,
     from: 'const isClockAhead = reason === "expired" && leadOf(clocks) > 0;',
     to: 'const isClockAhead = reason === "expired" && leadOf(clocks) < 0;',
     tests: ["x402/clock-ahead.test.ts"],
@@ -305,7 +305,7 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   },
   {
     fault: "the worker takes the answer of a caller who comes back",
-    file: "features/x402/settling/unfinished.ts",
+    file: "features/x402/settling/settlement-recovery.ts",
     from: 'await claims.confirm(claim, "settled", settlement);',
     to: 'await claims.confirm(claim, "spent", settlement);',
     tests: SETTLEMENT_TESTS,

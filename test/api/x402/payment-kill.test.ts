@@ -53,7 +53,7 @@ const MOMENTS: readonly Moment[] = [
   { name: "after the call's effect", proofs: PROOFS, at: { message: "Invoice reconciliation", after: true } },
   { name: "before the answer is kept", proofs: PROOFS, at: { message: "x402_answers" } },
   { name: "once the answer is kept", proofs: PROOFS, at: { message: "x402_answers", after: true } },
-  { name: "before the call is noted as answered", proofs: SIGNED, at: { message: "answerDue" } },
+  { name: "before the call is noted as answered", proofs: SIGNED, at: { message: "responsePending" } },
   { name: "before the settlement", proofs: SIGNED, at: { settlement: "before" } },
   { name: "after the settlement, before it is known", proofs: SIGNED, at: { settlement: "after" } },
   { name: "before the payment is marked as spent", proofs: PROOFS, at: { message: SPENT } },
@@ -240,7 +240,7 @@ describe("a paid call whose process is killed", () => {
     const key = { "idempotency-key": "stalled" };
     const { api, route } = await startBehindRoute();
     try {
-      const reached = route.stallAt("answerDue");
+      const reached = route.stallAt("responsePending");
       const late = create(api.url, apiKey, { ...key, ...(await payment()) });
       late.catch(() => undefined);
       await reached;

@@ -204,7 +204,7 @@ describe("a payment that has paid for a call", () => {
       { agentId: agent.agentId },
       {
         $set: { state: "reserved", owner: "another process", leaseEndsAt: new Date(Date.now() + 60_000) },
-        $unset: { spentAt: 1, answerDue: 1 },
+        $unset: { spentAt: 1, responsePending: 1 },
       },
     );
     const answer = await create(proof);

@@ -237,7 +237,7 @@ describe("a settlement without a clear outcome", () => {
     const { nonce } = payload.authorization;
     assert.strictEqual((await get(payload)).status, 200);
     // As a process leaves it that was killed before it saw the transfer.
-    const killed = { state: "settling", answerDue: true, owner: "a killed process", leaseEndsAt: new Date() };
+    const killed = { state: "settling", responsePending: true, owner: "a killed process", leaseEndsAt: new Date() };
     const { modifiedCount } = await claims.updateOne(
       { nonce },
       { $set: killed, $unset: { txHash: 1, position: 1, spentAt: 1 } },

@@ -13,7 +13,7 @@ import type { ClaimModel, ClaimRecord, KeptAnswerModel, KeptAnswerRecord } from 
 /** A payment to reserve for a request. */
 export type NewClaim = Omit<
   ClaimRecord,
-  "_id" | "state" | "answerDue" | "owner" | "leaseEndsAt" | "startedAt" | "seed" | "runs" | "spentAt"
+  "_id" | "state" | "responsePending" | "owner" | "leaseEndsAt" | "startedAt" | "seed" | "runs" | "spentAt"
 >;
 
 /** Adds prepaid calls to an agent, in the transaction that spends their payment. */
@@ -110,7 +110,7 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
     const unconfirmed = { _id, owner, state: { $in: [...UNPAID_STATES] }, $expr: isLive };
     const fields = { state, txHash: place.txHash.toLowerCase(), position: place.position, spentAt: new Date() };
     // Until the answer is sent, another request may have to send it.
-    const change = taken("leaseEndsAt", leaseMs, { ...literal(fields), answerDue: true });
+    const change = taken("leaseEndsAt", leaseMs, { ...literal(fields), responsePending: true });
     if (pack === undefined) return (await claims.updateOne(unconfirmed, change, PIPELINE)).modifiedCount === 1;
     return withTransaction(connection, async (session) => {
       const { modifiedCount } = await claims.updateOne(unconfirmed, change, { ...PIPELINE, session });
@@ -154,14 +154,16 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
     findByTransfer: (network: Network, txHash: string) => claims.find({ network, txHash }).lean<ClaimRecord[]>(),
 
     /** The claim of this request whose answer is outstanding because its settlement was pending. */
-    findDue: (agentId: string, requestHash: string) =>
+    findAwaitingResponse: (agentId: string, requestHash: string) =>
       claims
-        .findOne({ agentId, requestHash, answerDue: true, state: { $in: ["settling", "settled"] } })
+        .findOne({ agentId, requestHash, responsePending: true, state: { $in: ["settling", "settled"] } })
         .lean<ClaimRecord | null>(),
 
     /** One spent claim whose answer was lost with its process or connection. */
-    async findLost(all: readonly ClaimRecord[]): Promise<ClaimRecord | undefined> {
-      const due = all.filter(({ state, answerDue }) => state === "spent" && answerDue === true).map(({ _id }) => _id);
+    async findUndelivered(all: readonly ClaimRecord[]): Promise<ClaimRecord | undefined> {
+      const due = all
+        .filter(({ state, responsePending }) => state === "spent" && responsePending === true)
+        .map(({ _id }) => _id);
       if (due.length === 0) return undefined;
       return (await claims.findOne({ _id: { $in: due }, $expr: hasNoLease }).lean<ClaimRecord | null>()) ?? undefined;
     },
@@ -178,7 +180,7 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
      * The payer's other claims for signed payments that aren't known to be on chain. Includes payments confirmed so recently
      * that a server may not show them. A reservation counts until its lease ends.
      */
-    async findRecentBeside({ _id, network, token: asset, payer }: ClaimRecord): Promise<ClaimRecord[]> {
+    async findOtherOpenPayments({ _id, network, token: asset, payer }: ClaimRecord): Promise<ClaimRecord[]> {
       const signed = { network, token: asset, payer, payment: { $exists: true } };
       const unpaid = await claims
         .find({ ...signed, state: { $in: [...UNPAID_STATES] }, $expr: isLive })
@@ -215,7 +217,7 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
       if (answer !== undefined) await keepAnswer(claim, answer);
       const { matchedCount } = await claims.updateOne(
         { _id, owner, state: "reserved", $expr: isLive },
-        taken("leaseEndsAt", leaseMs, { state: "settling", answerDue: true }),
+        taken("leaseEndsAt", leaseMs, { state: "settling", responsePending: true }),
         { updatePipeline: true },
       );
       return matchedCount === 1;
@@ -235,7 +237,7 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
      * Ends the lease of an unconfirmed claim, so that the next request can continue it. The lease ends now, not earlier: the
      * worker checks the longest abandoned claims first, and this one has had its turn.
      */
-    async yield({ _id, owner }: ClaimRecord): Promise<void> {
+    async endLease({ _id, owner }: ClaimRecord): Promise<void> {
       const unpaid = { _id, owner, state: { $in: [...UNPAID_STATES] } };
       await claims.updateOne(unpaid, released("leaseEndsAt"), PIPELINE);
     },
@@ -260,20 +262,20 @@ export function createClaims({ connection, claims, answers, credit, onPaid, timi
      * Claims the right to answer the caller of a confirmed payment.
      * @returns `sent` or `sending` if another request has sent the answer, or may be sending it
      */
-    async takeDelivery(_id: string): Promise<ClaimRecord | "sent" | "sending"> {
+    async claimResponse(_id: string): Promise<ClaimRecord | "sent" | "sending"> {
       const isWaiting = { $or: [{ $eq: ["$state", "settled"] }, { $and: [{ $eq: ["$state", "spent"] }, hasNoLease] }] };
       const claim = await claims.findOneAndUpdate(
-        { _id, answerDue: true, $expr: isWaiting },
+        { _id, responsePending: true, $expr: isWaiting },
         taken("leaseEndsAt", leaseMs, { state: "spent", owner: token() }),
         { ...PIPELINE, returnDocument: "after", lean: true },
       );
       if (claim !== null) return claim;
-      return (await claims.exists({ _id, answerDue: true })) === null ? "sent" : "sending";
+      return (await claims.exists({ _id, responsePending: true })) === null ? "sent" : "sending";
     },
 
     /** Records that the answer was sent. From now on the payment is accepted only for repeats of its call. */
     async noteSent({ _id, owner }: ClaimRecord): Promise<void> {
-      await claims.updateOne({ _id, owner, state: "spent" }, { $unset: { answerDue: 1 } });
+      await claims.updateOne({ _id, owner, state: "spent" }, { $unset: { responsePending: 1 } });
     },
 
     /** Ends the lease after the connection broke before the answer was sent, so that a repeat gets the answer. */

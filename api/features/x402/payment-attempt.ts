@@ -4,7 +4,7 @@ import type { Caller } from "../../http/define-route.ts";
 import { inputText } from "../../http/kept-answer.ts";
 import type { Next, ValidatedContext } from "../../http/pipeline.ts";
 import { sha256Hex } from "../../lib/ids.ts";
-import type { Charge } from "./offer/desk.ts";
+import type { Charge } from "./offer/payment-responses.ts";
 import type { ClaimRecord } from "./model.ts";
 import type { Presented, Proof, SignedProof } from "./offer/proof.ts";
 import type { Purpose } from "./settling/reserve.ts";
@@ -22,7 +22,7 @@ export interface Call {
 }
 
 /** The payment state of one request. */
-export interface Visit extends Call {
+export interface PaymentAttempt extends Call {
   context: ValidatedContext;
   charge: Charge;
   terms: Terms;
@@ -39,7 +39,7 @@ export function callOf(context: ValidatedContext, { agentId, keyId }: Caller): C
 
 /** The use that a request reserves its payment for. */
 export function purposeOf(
-  { agentId, keyId, requestHash, operationId, charge }: Visit,
+  { agentId, keyId, requestHash, operationId, charge }: PaymentAttempt,
   { paymentId }: Presented,
 ): Purpose {
   return {

@@ -12,8 +12,8 @@ import { ProofRefusedError } from "../offer/proof.ts";
 import type { SignedClaim } from "./settlement.ts";
 
 /** Dependencies of the balance check. */
-export interface CoverDeps {
-  claims: Pick<Claims, "findRecentBeside">;
+export interface BalanceCheckDeps {
+  claims: Pick<Claims, "findOtherOpenPayments">;
   network: Network;
   chain: Pick<PaymentChain, "until">;
   timings: Pick<ClaimTimings, "x402PatienceMs">;
@@ -25,7 +25,7 @@ export interface CoverDeps {
  * block is recent enough to decide
  * @param leadSeconds how far the chain's clock is ahead of ours
  */
-export type RequireCover = (claim: SignedClaim, signal: AbortSignal, leadSeconds?: number) => Promise<void>;
+export type RequireFunds = (claim: SignedClaim, signal: AbortSignal, leadSeconds?: number) => Promise<void>;
 
 /** First and longest pause between checks of the other payments, in milliseconds. */
 const PAUSE = { minMs: 100, maxMs: 1_000 };
@@ -39,7 +39,7 @@ const PAUSE = { minMs: 100, maxMs: 1_000 };
  * The server may lag some blocks, so recently confirmed payments count until its block contains them. A block older than
  * the payment never refuses it: the wallet may have received money since.
  */
-export function createCover({ claims, network, chain, timings }: CoverDeps): RequireCover {
+export function createBalanceCheck({ claims, network, chain, timings }: BalanceCheckDeps): RequireFunds {
   /** The payments that can still debit the wallet after the block of the balance. */
   async function outstanding(
     reads: PaymentReads,
@@ -62,7 +62,7 @@ export function createCover({ claims, network, chain, timings }: CoverDeps): Req
     const end = performance.now() + timings.x402PatienceMs;
     for (let looks = 0; ; looks += 1) {
       // The claims first: a payment that settles in between is in the balance, and its authorisation is used.
-      const others = await claims.findRecentBeside(claim);
+      const others = await claims.findOtherOpenPayments(claim);
       const holding = await reads.holding(claim.token as Address, claim.payer as Address);
       if (holding.units >= sumOf([claim, ...others])) return;
       const open = await outstanding(reads, others, holding);

@@ -23,8 +23,8 @@ export interface Charge {
   pack: ClaimRecord["pack"];
 }
 
-/** Settings of the desk. */
-export interface DeskOptions {
+/** Settings of the payment responses. */
+export interface PaymentResponsesOptions {
   settings: X402Settings;
   /** Address of USDC on the payments' network; undefined if the deployment lists none. */
   token: Address | undefined;
@@ -34,7 +34,7 @@ export interface DeskOptions {
   settlesSigned: boolean;
 }
 
-export type Desk = ReturnType<typeof createDesk>;
+export type PaymentResponses = ReturnType<typeof createPaymentResponses>;
 
 const PAYMENT_REQUIRED = 402;
 const RETRY_SECONDS = 2;
@@ -63,11 +63,11 @@ interface HoldOff {
 }
 
 /** Builds the 402 responses and the receipts. One 402 serves transfer proofs and both official versions. */
-export function createDesk({ settings, token, publicUrl, settlesSigned }: DeskOptions) {
+export function createPaymentResponses({ settings, token, publicUrl, settlesSigned }: PaymentResponsesOptions) {
   const { network, payTo, facilitatorUrl } = settings;
 
   /** The terms of a charge; undefined if payments aren't configured. */
-  function termsOf(charge: Pick<Charge, "amount" | "description">, path: string, clocks: Clocks): Terms | undefined {
+  function termsFor(charge: Pick<Charge, "amount" | "description">, path: string, clocks: Clocks): Terms | undefined {
     if (payTo === undefined || token === undefined) return undefined;
     return {
       network,
@@ -150,10 +150,10 @@ export function createDesk({ settings, token, publicUrl, settlesSigned }: DeskOp
   return {
     /** Address of USDC; undefined if the deployment lists none. */
     token,
-    termsOf,
+    termsFor,
 
     /** Asks for a payment. */
-    ask: (charge: Charge, terms: Terms | undefined): Answer =>
+    paymentRequired: (charge: Charge, terms: Terms | undefined): Answer =>
       demand(charge, terms, { code: "payment_required", message: messageOf(charge) }),
 
     /** Reports that a proof was rejected. */
@@ -182,7 +182,7 @@ export function createDesk({ settings, token, publicUrl, settlesSigned }: DeskOp
       }),
 
     /** Adds the receipt of a payment to the answer that it paid for. */
-    receipted(answer: Answer, { payment, network: paidOn, payer }: ClaimRecord, txHash: string): Answer {
+    addReceipt(answer: Answer, { payment, network: paidOn, payer }: ClaimRecord, txHash: string): Answer {
       const receipt = { network: paidOn, payer: payer as Address, txHash };
       const version = payment?.version ?? 1;
       const name = version === 2 ? "PAYMENT-RESPONSE" : "X-PAYMENT-RESPONSE";

@@ -18,7 +18,7 @@ const BATCH = 20;
 const LOOK_MS = 30_000;
 
 /** Dependencies of the loop. */
-export interface UnfinishedDeps {
+export interface SettlementRecoveryDeps {
   claims: Claims;
   settlements: Settlements;
   log: Logger;
@@ -30,12 +30,12 @@ export interface UnfinishedDeps {
  * Finishes settlements whose process was killed or whose outcome was unknown, for callers that don't return. The calls of a
  * paid pack are credited here at the latest. Several workers may run it: a claim has one owner.
  */
-export function finishSettlements({ claims, settlements, log, timeoutMs }: UnfinishedDeps) {
+export function createSettlementRecovery({ claims, settlements, log, timeoutMs }: SettlementRecoveryDeps) {
   async function finish(id: string): Promise<void> {
     const claim = await claims.takeOver(id);
     if (claim === undefined || !isSigned(claim)) return;
     const settlement = await settlements.settle(claim, termsOf(claim), false, AbortSignal.timeout(timeoutMs));
-    if (settlement.kind === "pending") await claims.yield(claim);
+    if (settlement.kind === "pending") await claims.endLease(claim);
     else if (settlement.kind === "settled") await claims.confirm(claim, "settled", settlement);
     else {
       log.warn({ claim: claim._id, reason: settlement.reason }, "an x402 payment for an answered call failed");

@@ -8,7 +8,7 @@ import type { Hex } from "viem";
 import { ChainUnavailableError } from "../../../api/chain/errors.ts";
 import { createPaymentChain } from "../../../api/chain/payment-chain.ts";
 import { CLAIM_TIMINGS, createClaims } from "../../../api/features/x402/settling/claims.ts";
-import { createCover } from "../../../api/features/x402/settling/cover.ts";
+import { createBalanceCheck } from "../../../api/features/x402/settling/balance-check.ts";
 import { ProofRefusedError } from "../../../api/features/x402/offer/proof.ts";
 import type { SignedClaim } from "../../../api/features/x402/settling/settlement.ts";
 import type { TestAgent } from "../../fixtures/api.ts";
@@ -73,10 +73,15 @@ describe("the comparison of a wallet's money with its open payments", () => {
     const { network, deployment } = paid.chain;
     return createPaymentChain({ network, rpcUrl: url, deployment });
   };
-  const coverOf = (x402PatienceMs = 0) => {
+  const checkWith = (x402PatienceMs = 0) => {
     const timings = { x402PatienceMs };
-    const cover = createCover({ claims: claimsOf(), chain: chainBehind(door), timings, network: "base-sepolia" });
-    return (claim: SignedClaim, leadSeconds = 0) => cover(claim, new AbortController().signal, leadSeconds);
+    const requireFunds = createBalanceCheck({
+      claims: claimsOf(),
+      chain: chainBehind(door),
+      timings,
+      network: "base-sepolia",
+    });
+    return (claim: SignedClaim, leadSeconds = 0) => requireFunds(claim, new AbortController().signal, leadSeconds);
   };
   /** Waits until the chain has a block that is younger than a claim. */
   const minedAfter = async ({ startedAt }: SignedClaim) =>
@@ -120,7 +125,7 @@ describe("the comparison of a wallet's money with its open payments", () => {
     for (let n = 0; n < MANY; n += 1) last = await reserved(await signTransfer(paid, agent.account));
     assert.ok(last !== undefined);
     await minedAfter(last);
-    const error = await rejectionOf(coverOf()(last), ProofRefusedError);
+    const error = await rejectionOf(checkWith()(last), ProofRefusedError);
     assert.strictEqual(error.reason, "insufficient_balance");
     assert.deepEqual(asked.toSorted(), ["eth_call", "eth_call", "eth_getBlockByNumber"]);
   });
@@ -132,10 +137,10 @@ describe("the comparison of a wallet's money with its open payments", () => {
     await reserved(await signTransfer(paid, agent.account, { validBefore: 1 }));
     const last = await reserved(await signTransfer(paid, agent.account));
     await transferBy(used);
-    await coverOf()(last);
+    await checkWith()(last);
     const late = await reserved(await signTransfer(paid, agent.account));
     await minedAfter(late);
-    await rejectionOf(coverOf()(late), ProofRefusedError);
+    await rejectionOf(checkWith()(late), ProofRefusedError);
   });
 
   it("refuses the later of two that the money doesn't cover, and makes the earlier one wait until it is gone", async () => {
@@ -146,11 +151,11 @@ describe("the comparison of a wallet's money with its open payments", () => {
     assert.isAbove(later.startedAt.getTime(), earlier.startedAt.getTime());
     await minedAfter(later);
     let isChecked = false;
-    const checked = coverOf(60_000)(earlier).finally(() => (isChecked = true));
+    const checked = checkWith(60_000)(earlier).finally(() => (isChecked = true));
     const looks = () => asked.filter((method) => method === "eth_getBlockByNumber").length;
     await Promise.race([checked, until("it has looked twice", () => Promise.resolve(looks() > 1))]);
     assert.isFalse(isChecked);
-    await rejectionOf(coverOf(60_000)(later), ProofRefusedError);
+    await rejectionOf(checkWith(60_000)(later), ProofRefusedError);
     await claimsOf().release(later);
     await checked;
   });
@@ -187,7 +192,7 @@ describe("the comparison of a wallet's money with its open payments", () => {
 
     it("waits for a younger block before it refuses a wallet that has just been paid [D36]", async () => {
       await paid.chain.endow(agent.account, { usdc: CALL_UNITS.api });
-      const checked = coverOf(60_000)(await reserved(await signTransfer(paid, agent.account)));
+      const checked = checkWith(60_000)(await reserved(await signTransfer(paid, agent.account)));
       await until("the old block has been looked at twice", () => Promise.resolve(looks > 1));
       oldBlock = undefined;
       await checked;
@@ -196,7 +201,7 @@ describe("the comparison of a wallet's money with its open payments", () => {
     it("can't tell while no block is younger than the payment, and says so [D36]", async () => {
       await paid.chain.endow(agent.account, { usdc: CALL_UNITS.api });
       const claim = await reserved(await signTransfer(paid, agent.account));
-      await assert.isRejected(coverOf()(claim), ChainUnavailableError);
+      await assert.isRejected(checkWith()(claim), ChainUnavailableError);
     });
 
     it("can't tell on a chain whose clock is ahead either, where every block has a late time", async () => {
@@ -204,8 +209,8 @@ describe("the comparison of a wallet's money with its open payments", () => {
       const timestamp = numberToHex(Math.floor(Date.now() / 1_000) + LEAD_SECONDS - 5);
       oldBlock = { ...(await latestBlock()), timestamp };
       const claim = await reserved(await signTransfer(paid, agent.account));
-      await assert.isRejected(coverOf()(claim, LEAD_SECONDS), ChainUnavailableError);
-      await rejectionOf(coverOf()(claim), ProofRefusedError);
+      await assert.isRejected(checkWith()(claim, LEAD_SECONDS), ChainUnavailableError);
+      await rejectionOf(checkWith()(claim), ProofRefusedError);
     });
 
     it("counts what has been paid since its latest block [D36]", async () => {
@@ -217,10 +222,10 @@ describe("the comparison of a wallet's money with its open payments", () => {
       assert.isTrue(await claimsOf().beginSettling(earlier, undefined));
       assert.isTrue(await claimsOf().confirm(earlier, "spent", { txHash: transactionHash, position: 1 }));
       const later = await reserved(await signTransfer(paid, agent.account));
-      await assert.isRejected(coverOf()(later), ChainUnavailableError);
+      await assert.isRejected(checkWith()(later), ChainUnavailableError);
       oldBlock = undefined;
       await minedAfter(later);
-      await rejectionOf(coverOf()(later), ProofRefusedError);
+      await rejectionOf(checkWith()(later), ProofRefusedError);
     });
   });
 });
