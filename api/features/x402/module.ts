@@ -11,24 +11,27 @@ import type { Logger } from "../../lib/logger.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { leaseModel } from "../../jobs/lease.ts";
 import { defineFeature } from "../feature.ts";
-import { createClaims, CLAIM_TIMINGS } from "./settling/claims.ts";
+import { CLAIM_TIMINGS, Claims } from "./settling/claims.ts";
 import type { ClaimTimings, CreditCalls } from "./settling/claims.ts";
-import { createPaymentCounters } from "./counters.ts";
-import { createBalanceCheck } from "./settling/balance-check.ts";
-import { createPaymentResponses } from "./offer/payment-responses.ts";
-import { createHttpFacilitator } from "./settling/facilitator.ts";
+import { PaymentCounters } from "./counters.ts";
+import { BalanceCheck } from "./settling/balance-check.ts";
+import { PaymentResponses } from "./offer/payment-responses.ts";
+import { HttpFacilitator } from "./settling/facilitator.ts";
 import type { Facilitator } from "./settling/facilitator.ts";
-import { createPaymentGate } from "./gate.ts";
+import { X402Gate } from "./gate.ts";
+import { PaidCalls } from "./paid-calls.ts";
+import { Repeats } from "./repeats.ts";
 import { claimModel, keptAnswerModel, lastTransactionModel } from "./model.ts";
-import { createOwnFacilitator } from "./settling/own-facilitator.ts";
+import type { ClaimRecord } from "./model.ts";
+import { OwnFacilitator } from "./settling/own-facilitator.ts";
 import type { OwnFacilitatorOptions } from "./settling/own-facilitator.ts";
-import { createPacks } from "./credits/packs.ts";
-import { createPayeeCheck } from "./offer/payee.ts";
-import { createReservations } from "./settling/reserve.ts";
+import { Packs } from "./credits/packs.ts";
+import { PayeeCheck } from "./offer/payee.ts";
+import { Reservations } from "./settling/reserve.ts";
 import { x402Routes } from "./credits/routes.ts";
 import type { X402Deps } from "./credits/routes.ts";
-import { createSettlements } from "./settling/settlement.ts";
-import { createSettlementRecovery } from "./settling/settlement-recovery.ts";
+import { Settlements } from "./settling/settlement.ts";
+import { SettlementRecovery } from "./settling/settlement-recovery.ts";
 
 export type { ClaimTimings } from "./settling/claims.ts";
 
@@ -60,43 +63,50 @@ export const x402Module = defineFeature({
       answers: keptAnswerModel(connection),
       lastTransactions: lastTransactionModel(connection),
     };
-    const counters = createPaymentCounters(metrics);
-    const claims = createClaims({ connection, ...models, credit, onPaid: counters.paid, timings });
+    const counters = new PaymentCounters(metrics);
+    const onPaid = (claim: ClaimRecord) => {
+      counters.paid(claim);
+    };
+    const claims = new Claims({ connection, claims: models.claims, answers: models.answers, credit, onPaid, timings });
     const chain = createPaymentChain({ network, rpcUrl: rpcUrls[network], deployment: chains[network].deployment });
-    const facilitator = facilitatorOf(env, { ...models, leases: leaseModel(connection), processId });
+    const { lastTransactions } = models;
+    const facilitator = facilitatorOf(env, { lastTransactions, leases: leaseModel(connection), processId });
     const settlements =
       facilitator === undefined
         ? undefined
-        : createSettlements({
+        : new Settlements({
             chain,
             facilitator,
             log,
             noteTransaction: (claim, txHash) => claims.noteTransaction(claim, txHash),
-            onOutcome: counters.settlement,
+            onOutcome(settlement) {
+              counters.settlement(settlement);
+            },
           });
-    const packs = createPacks(settings);
-    const responses = createPaymentResponses({
+    const packs = new Packs(settings);
+    const responses = new PaymentResponses({
       settings,
       publicUrl,
       token: chains[network].token("USDC")?.address,
       settlesSigned: facilitator !== undefined,
     });
-    const payee = payTo === undefined ? undefined : createPayeeCheck(chain, payTo);
+    const payee = payTo === undefined ? undefined : new PayeeCheck({ chain, payTo });
     const chainTime = createChainTime({ chain: chains[network], maxAgeMs: CHAIN_TIME_MAX_AGE_MS });
-    const gate = createPaymentGate({
+    const repeats = new Repeats({ network, responses, claims });
+    const balance = new BalanceCheck({ claims, network, chain, timings });
+    const gate = new X402Gate({
       settings,
       packs,
       responses,
+      repeats,
       claims,
-      settlements,
-      log,
-      reservations: createReservations({ claims, chain, facilitator }),
-      requireFunds: createBalanceCheck({ claims, network, chain, timings }),
+      reservations: new Reservations({ claims, chain, facilitator }),
+      paidCalls: new PaidCalls({ responses, repeats, claims, balance, settlements, log }),
       requirePayee: async (signal) => payee?.require(signal),
       readClocks: async () => ({ chainTime: await chainTime.latest(), wallTime: toUnixSeconds(clock.now()) }),
     });
     const recovery =
-      settlements === undefined ? undefined : createSettlementRecovery({ claims, settlements, log, timeoutMs });
+      settlements === undefined ? undefined : new SettlementRecovery({ claims, settlements, log, timeoutMs });
     const services: X402Deps = { packs };
     return {
       services,
@@ -115,7 +125,7 @@ type Shared = Pick<OwnFacilitatorOptions, "lastTransactions" | "leases" | "proce
 
 function facilitatorOf({ x402, rpcUrls }: X402ModuleDeps["env"], shared: Shared): Facilitator | undefined {
   const { network, facilitatorUrl, facilitatorKey, settlementKey: key, timeoutMs } = x402;
-  if (facilitatorUrl !== null) return createHttpFacilitator({ url: facilitatorUrl, key: facilitatorKey, timeoutMs });
+  if (facilitatorUrl !== null) return new HttpFacilitator({ url: facilitatorUrl, key: facilitatorKey, timeoutMs });
   if (key === undefined) return undefined;
-  return createOwnFacilitator({ network, rpcUrl: rpcUrls[network], key, timeoutMs, ...shared });
+  return new OwnFacilitator({ network, rpcUrl: rpcUrls[network], key, timeoutMs, ...shared });
 }

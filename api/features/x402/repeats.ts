@@ -10,46 +10,45 @@ import type { Proof } from "./offer/proof.ts";
 import { callOf, isRepeat } from "./payment-attempt.ts";
 import type { Call } from "./payment-attempt.ts";
 
-/** Dependencies of repeats. */
-export interface RepeatsDeps {
-  network: Network;
-  responses: Pick<PaymentResponses, "token" | "addReceipt">;
-  claims: Pick<Claims, "findByNonce" | "findByTransfer" | "answerOf">;
-}
-
 const PAID_STATES: ReadonlySet<ClaimState> = new Set(["settled", "spent"]);
 
 /** Answers repeats of paid calls with the stored answers. */
-export function createRepeats({ network, responses, claims }: RepeatsDeps) {
+export class Repeats {
+  readonly #network: Network;
+  readonly #responses: PaymentResponses;
+  readonly #claims: Claims;
+
+  constructor({ network, responses, claims }: { network: Network; responses: PaymentResponses; claims: Claims }) {
+    this.#network = network;
+    this.#responses = responses;
+    this.#claims = claims;
+  }
+
   /**
    * The answer that a payment has paid for; undefined if this isn't a repeat of its call, or if the answer isn't stored.
    * @param all the claims of the payment: several transfers of one transaction may have paid for the same call
    */
-  async function sentAnswer(call: Call, all: readonly ClaimRecord[], proof: Proof): Promise<Answer | undefined> {
+  async sentAnswer(call: Call, all: readonly ClaimRecord[], proof: Proof): Promise<Answer | undefined> {
     const paid = all.filter((claim) => PAID_STATES.has(claim.state) && isRepeat(claim, call, proof));
     const last = paid.sort((one, other) => timeOf(other) - timeOf(one))[0];
-    const stored = last === undefined ? undefined : await claims.answerOf(last);
-    return last === undefined || stored === undefined
-      ? undefined
-      : responses.addReceipt(stored, last, last.txHash ?? "");
+    const stored = last === undefined ? undefined : await this.#claims.answerOf(last);
+    return last === undefined || stored === undefined ? undefined : this.#responses.addReceipt(stored, last);
   }
 
-  return {
-    sentAnswer,
-
-    /** The same for a call that needs no payment, because there is budget again. Ignores any other proof. */
-    async freeAnswer(context: ValidatedContext, caller: Caller): Promise<Answer | undefined> {
-      const proof = proofIn(context, network);
-      if (proof === undefined || responses.token === undefined) return undefined;
-      const call = callOf(context, caller);
-      if (proof.kind === "transfer") {
-        return sentAnswer(call, await claims.findByTransfer(network, proof.txHash), proof);
-      }
-      const { from, nonce } = proof.authorization;
-      const claim = await claims.findByNonce(network, responses.token.toLowerCase(), from, nonce);
-      return claim === null ? undefined : sentAnswer(call, [claim], proof);
-    },
-  };
+  /** The same for a call that needs no payment, because there is budget again. Ignores any other proof. */
+  async freeAnswer(context: ValidatedContext, caller: Caller): Promise<Answer | undefined> {
+    const network = this.#network;
+    const { token } = this.#responses;
+    const proof = proofIn(context, network);
+    if (proof === undefined || token === undefined) return undefined;
+    const call = callOf(context, caller);
+    if (proof.kind === "transfer") {
+      return this.sentAnswer(call, await this.#claims.findByTransfer(network, proof.txHash), proof);
+    }
+    const { from, nonce } = proof.authorization;
+    const claim = await this.#claims.findByNonce(network, token.toLowerCase(), from, nonce);
+    return claim === null ? undefined : this.sentAnswer(call, [claim], proof);
+  }
 }
 
 const timeOf = ({ spentAt }: ClaimRecord): number => spentAt?.getTime() ?? 0;

@@ -1,6 +1,7 @@
 import type { ApiMutant } from "./api-mutant.ts";
 
 const CLAIMS = "features/x402/settling/claims.ts";
+const PAID_CALLS = "features/x402/paid-calls.ts";
 const GATE = "features/x402/gate.ts";
 const ATTEMPT = "features/x402/payment-attempt.ts";
 const RESPONSES = "features/x402/offer/payment-responses.ts";
@@ -13,22 +14,22 @@ export const PAID_REPEAT_FAULTS: ApiMutant[] = [
   {
     fault: "an answer that was paid for under one key answers another key",
     file: CLAIMS,
-    from: "claims.findOne({ operationId, agentId, requestHash, state",
-    to: "claims.findOne({ agentId, requestHash, state",
+    from: ".findOne({ operationId, agentId, requestHash, state",
+    to: ".findOne({ agentId, requestHash, state",
     tests: PAYMENT_TESTS,
   },
   {
     fault: "the repeat under a key pays again while its settlement is pending",
     file: GATE,
-    from: 'if (claim === null) return undefined;\n    if (claim.state !== "spent") return answerOf(await resume(attempt, claim));',
+    from: 'if (claim === null) return undefined;\n    if (claim.state !== "spent") return answerOf(await paidCalls.resume(attempt, claim));',
     to: 'if (claim?.state !== "spent") return undefined;',
     tests: SETTLEMENT_TESTS,
   },
   {
     fault: "a sent answer is given for any proof of its payment",
-    file: GATE,
+    file: PAID_CALLS,
     from: 'if (taken === "sent") return undefined;',
-    to: 'if (taken === "sent") return due;',
+    to: 'if (taken === "sent") return found;',
     tests: PAYMENT_TESTS,
   },
   {
@@ -55,8 +56,8 @@ export const PAID_REPEAT_FAULTS: ApiMutant[] = [
   {
     fault: "a payment that has paid asks to be paid again",
     file: RESPONSES,
-    from: "if (instead !== undefined) return holdOff(",
-    to: 'if (instead !== undefined && code !== "payment_verification_failed") return holdOff(',
+    from: "if (instead !== undefined) return this.#holdOff(",
+    to: 'if (instead !== undefined && code !== "payment_verification_failed") return this.#holdOff(',
     tests: [...PAYMENT_TESTS, ...REPEAT_TESTS],
   },
   {
@@ -90,8 +91,8 @@ export const PAID_REPEAT_FAULTS: ApiMutant[] = [
   {
     fault: "a payment's id belongs to all keys",
     file: CLAIMS,
-    from: "claims.findOne({ keyId, paymentId })",
-    to: "claims.findOne({ paymentId, state: { $ne: keyId } })",
+    from: "this.#claims.findOne({ keyId, paymentId })",
+    to: "this.#claims.findOne({ paymentId, state: { $ne: keyId } })",
     tests: ["x402/payment-identifier.test.ts"],
   },
   {

@@ -3,6 +3,7 @@ import type { ApiMutant } from "./api-mutant.ts";
 const POLICY = "http/policies/idempotency.ts";
 const KEYS = "features/idempotency/keys.ts";
 const CLAIMS = "features/x402/settling/claims.ts";
+const PAID_CALLS = "features/x402/paid-calls.ts";
 const GATE = "features/x402/gate.ts";
 const PROOF = "features/x402/offer/proof.ts";
 const RESERVE = "features/x402/settling/reserve.ts";
@@ -96,29 +97,29 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   {
     fault: "a payment is taken over while its request runs",
     file: CLAIMS,
-    from: '{ $eq: ["$agentId", claim.agentId] }, hasNoLease],',
+    from: '{ $eq: ["$agentId", claim.agentId] }, HAS_NO_LEASE],',
     to: '{ $eq: ["$agentId", claim.agentId] }],',
     tests: PAYMENT_TESTS,
   },
   {
     fault: "a reservation takes money after its lease has ended",
     file: CLAIMS,
-    from: '{ _id, owner, state: "reserved", $expr: isLive },',
+    from: '{ _id, owner, state: "reserved", $expr: IS_LIVE },',
     to: '{ _id, owner, state: "reserved" },',
     tests: ["x402/payment-kill.test.ts"],
   },
   {
     fault: "a transfer is spent after its reservation's lease has ended",
     file: CLAIMS,
-    from: "state: { $in: [...UNPAID_STATES] }, $expr: isLive };",
+    from: "state: { $in: [...UNPAID_STATES] }, $expr: IS_LIVE };",
     to: "state: { $in: [...UNPAID_STATES] } };",
     tests: ["x402/used-payments.test.ts"],
   },
   {
     fault: "a reservation whose lease has ended is renewed",
     file: CLAIMS,
-    from: "await claims.updateOne({ _id, owner, $expr: isLive }, renewed(",
-    to: "await claims.updateOne({ _id, owner }, renewed(",
+    from: "await this.#claims.updateOne({ _id, owner, $expr: IS_LIVE }, renewed(",
+    to: "await this.#claims.updateOne({ _id, owner }, renewed(",
     tests: ["x402/used-payments.test.ts"],
   },
   {
@@ -151,21 +152,21 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   },
   {
     fault: "a payment that the facilitator refuses stays blocked",
-    file: GATE,
+    file: PAID_CALLS,
     from: "await claims.release(claim);\n        throw new ProofRefusedError(settlement.reason);",
     to: "throw new ProofRefusedError(settlement.reason);",
     tests: SETTLEMENT_TESTS,
   },
   {
     fault: "a call that throws keeps the payment",
-    file: GATE,
-    from: 'await (isUndone ? releaseClaim(claim) : claims.endLease(claim)).catch((failure: unknown) => {\n        log.warn({ err: failure }, "couldn\'t release an x402 payment");\n      });',
+    file: PAID_CALLS,
+    from: 'await (isUndone ? this.#releaseClaim(claim) : claims.endLease(claim)).catch((failure: unknown) => {\n        log.warn({ err: failure }, "couldn\'t release an x402 payment");\n      });',
     to: "void log;",
     tests: PAYMENT_TESTS,
   },
   {
     fault: "a call that fails in its second run frees the payment",
-    file: GATE,
+    file: PAID_CALLS,
     from: "claim.runs > 1 ? claims.endLease(claim) : claims.release(claim)",
     to: "claims.release(claim)",
     tests: ["x402/payment-kill.test.ts"],
@@ -271,8 +272,8 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   {
     fault: "a pack is credited twice",
     file: CLAIMS,
-    from: "if (modifiedCount === 1) await credit(agentId, pack.class, pack.calls, session);",
-    to: "for (let time = 0; time < 2; time += 1) await credit(agentId, pack.class, pack.calls, session);",
+    from: "if (modifiedCount === 1) await this.#credit(agentId, pack.class, pack.calls, session);",
+    to: "for (let time = 0; time < 2; time += 1) await this.#credit(agentId, pack.class, pack.calls, session);",
     tests: ["x402/packs.test.ts"],
   },
   {
@@ -298,7 +299,7 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   },
   {
     fault: "a call that may have had its effect is forgotten by its payment",
-    file: GATE,
+    file: PAID_CALLS,
     from: "const isUndone = !hasBegun || (error",
     to: "const isUndone = hasBegun || !hasBegun || (error",
     tests: ["http/failing-payments.test.ts"],
@@ -341,7 +342,7 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   {
     fault: "the verification and settlement of a payment take any time",
     file: "features/x402/time-limit.ts",
-    from: "AbortSignal.timeout(Math.max(0, Math.ceil(leftMs)))",
+    from: "AbortSignal.timeout(Math.max(0, Math.ceil(this.#leftMs)))",
     to: "AbortSignal.timeout(600_000)",
     tests: ["x402/node-answers.test.ts"],
   },

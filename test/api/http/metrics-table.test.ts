@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { assert } from "chai";
 
 import { NETWORKS } from "../../../api/config/constants.ts";
-import { createPaymentCounters } from "../../../api/features/x402/counters.ts";
+import { PaymentCounters } from "../../../api/features/x402/counters.ts";
 import { createMetrics } from "../../../api/lib/metrics.ts";
 import { readStack, startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
@@ -145,7 +145,7 @@ describe("the table of docs/operating/metrics.md", () => {
 
   it("has the labels of payments and of an embedding server", async () => {
     const metrics = createMetrics();
-    const count = createPaymentCounters(metrics);
+    const count = new PaymentCounters(metrics);
     count.settlement({ kind: "failed", reason: "expired" } as never);
     count.paid({ payment: { version: 2 }, network: "base-sepolia", amount: "100" } as never);
     const found = scraped((await metrics.text()).body);

@@ -7,8 +7,8 @@ import type { Hex } from "viem";
 
 import { ChainUnavailableError } from "../../../api/chain/errors.ts";
 import { createPaymentChain } from "../../../api/chain/payment-chain.ts";
-import { CLAIM_TIMINGS, createClaims } from "../../../api/features/x402/settling/claims.ts";
-import { createBalanceCheck } from "../../../api/features/x402/settling/balance-check.ts";
+import { CLAIM_TIMINGS, Claims } from "../../../api/features/x402/settling/claims.ts";
+import { BalanceCheck } from "../../../api/features/x402/settling/balance-check.ts";
 import { ProofRefusedError } from "../../../api/features/x402/offer/proof.ts";
 import type { SignedClaim } from "../../../api/features/x402/settling/settlement.ts";
 import type { TestAgent } from "../../fixtures/api.ts";
@@ -61,7 +61,7 @@ describe("the comparison of a wallet's money with its open payments", () => {
 
   const claimsOf = () => {
     const { connection, features } = paid.api.container;
-    return createClaims({
+    return new Claims({
       connection,
       ...features.x402.models,
       credit: () => assert.fail("no pack was bought"),
@@ -75,13 +75,14 @@ describe("the comparison of a wallet's money with its open payments", () => {
   };
   const checkWith = (x402PatienceMs = 0) => {
     const timings = { x402PatienceMs };
-    const requireFunds = createBalanceCheck({
+    const balance = new BalanceCheck({
       claims: claimsOf(),
       chain: chainBehind(door),
       timings,
       network: "base-sepolia",
     });
-    return (claim: SignedClaim, leadSeconds = 0) => requireFunds(claim, new AbortController().signal, leadSeconds);
+    return (claim: SignedClaim, leadSeconds = 0) =>
+      balance.requireFunds(claim, new AbortController().signal, leadSeconds);
   };
   /** Waits until the chain has a block that is younger than a claim. */
   const minedAfter = async ({ startedAt }: SignedClaim) =>

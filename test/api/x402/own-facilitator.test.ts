@@ -13,7 +13,7 @@ import { connectDatabase } from "../../../api/db/connection.ts";
 import { USDC_DOMAINS } from "../../../api/config/constants.ts";
 import type { Facilitator, SettleAttempt } from "../../../api/features/x402/settling/facilitator.ts";
 import { lastTransactionModel } from "../../../api/features/x402/model.ts";
-import { createOwnFacilitator } from "../../../api/features/x402/settling/own-facilitator.ts";
+import { OwnFacilitator } from "../../../api/features/x402/settling/own-facilitator.ts";
 import type { OwnFacilitatorOptions } from "../../../api/features/x402/settling/own-facilitator.ts";
 import { leaseModel } from "../../../api/jobs/lease.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
@@ -57,7 +57,7 @@ describe("the service's own facilitator", () => {
   });
 
   const facilitatorOf = (key: Hex, fields: Partial<OwnFacilitatorOptions> = {}) =>
-    createOwnFacilitator({
+    new OwnFacilitator({
       network: "base-sepolia",
       rpcUrl: chain.rpcUrl,
       key,

@@ -1,7 +1,7 @@
 // Payments that come again as another proof, for another call, at once, or while their first request runs.
 import { assert } from "chai";
 
-import { CLAIM_TIMINGS, createClaims } from "../../../api/features/x402/settling/claims.ts";
+import { CLAIM_TIMINGS, Claims } from "../../../api/features/x402/settling/claims.ts";
 import { listingBody } from "../../fixtures/api.ts";
 import type { TestAgent } from "../../fixtures/api.ts";
 import { paidCalls, PAYS_ALREADY } from "../../fixtures/paid-calls.ts";
@@ -130,7 +130,7 @@ describe("an x402 proof that was used before", () => {
       assert.strictEqual((await call(headerOfTransfer(txHash, agent.walletAddress))).status, 200);
       await unmark(txHash, inAMinute());
       const { connection, features } = paid.api.container;
-      const claims = createClaims({
+      const claims = new Claims({
         connection,
         ...features.x402.models,
         credit: () => assert.fail("no pack was bought"),

@@ -16,27 +16,28 @@ export interface Pack {
   amount: bigint;
 }
 
-export type Packs = ReturnType<typeof createPacks>;
-
 /** The packs that the service sells: every configured size for every class. */
-export function createPacks({ prices, packCalls }: Pick<X402Settings, "prices" | "packCalls">) {
-  const all = CALL_CLASSES.flatMap((kind) =>
-    packCalls.map((calls): Pack => ({
-      packId: `${kind}-${calls}`,
-      class: kind,
-      calls,
-      amount: prices[kind] * BigInt(calls),
-    })),
-  );
-  const find = (packId: string): Pack | undefined => all.find((pack) => pack.packId === packId);
-  return {
-    all,
-    find,
+export class Packs {
+  readonly all: readonly Pack[];
 
-    /** The pack that a request buys; undefined on other routes and for an unknown pack. */
-    soldBy(route: Pick<RouteDefinition<never>, "method" | "path">, params: unknown): Pack | undefined {
-      if (route.method !== "POST" || route.path !== PACK_PATH) return undefined;
-      return find((params as { packId: string }).packId);
-    },
-  };
+  constructor({ prices, packCalls }: Pick<X402Settings, "prices" | "packCalls">) {
+    this.all = CALL_CLASSES.flatMap((kind) =>
+      packCalls.map((calls): Pack => ({
+        packId: `${kind}-${calls}`,
+        class: kind,
+        calls,
+        amount: prices[kind] * BigInt(calls),
+      })),
+    );
+  }
+
+  find(packId: string): Pack | undefined {
+    return this.all.find((pack) => pack.packId === packId);
+  }
+
+  /** The pack that a request buys; undefined on other routes and for an unknown pack. */
+  soldBy(route: Pick<RouteDefinition<never>, "method" | "path">, params: unknown): Pack | undefined {
+    if (route.method !== "POST" || route.path !== PACK_PATH) return undefined;
+    return this.find((params as { packId: string }).packId);
+  }
 }

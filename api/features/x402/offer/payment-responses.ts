@@ -23,19 +23,6 @@ export interface Charge {
   pack: ClaimRecord["pack"];
 }
 
-/** Settings of the payment responses. */
-export interface PaymentResponsesOptions {
-  settings: X402Settings;
-  /** Address of USDC on the payments' network; undefined if the deployment lists none. */
-  token: Address | undefined;
-  /** URL at which clients reach the API. */
-  publicUrl: string;
-  /** Whether signed payments can be settled. */
-  settlesSigned: boolean;
-}
-
-export type PaymentResponses = ReturnType<typeof createPaymentResponses>;
-
 const PAYMENT_REQUIRED = 402;
 const RETRY_SECONDS = 2;
 const PENDING_MESSAGE = "x402 payment settlement is not confirmed yet";
@@ -62,12 +49,44 @@ interface HoldOff {
   retrySeconds?: number;
 }
 
+/** Content of a 402 that asks for a payment. */
+interface Demand {
+  code: PaymentCode;
+  message: string;
+  reason?: Refusal;
+  details?: unknown;
+}
+
+/** Settings of the payment responses. */
+interface PaymentResponsesOptions {
+  settings: X402Settings;
+  /** Address of USDC on the payments' network; undefined if the deployment lists none. */
+  token: Address | undefined;
+  /** URL at which clients reach the API. */
+  publicUrl: string;
+  /** Whether signed payments can be settled. */
+  settlesSigned: boolean;
+}
+
 /** Builds the 402 responses and the receipts. One 402 serves transfer proofs and both official versions. */
-export function createPaymentResponses({ settings, token, publicUrl, settlesSigned }: PaymentResponsesOptions) {
-  const { network, payTo, facilitatorUrl } = settings;
+export class PaymentResponses {
+  /** Address of USDC on the payments' network; undefined if the deployment lists none. */
+  readonly token: Address | undefined;
+  readonly #settings: X402Settings;
+  readonly #publicUrl: string;
+  readonly #settlesSigned: boolean;
+
+  constructor({ settings, token, publicUrl, settlesSigned }: PaymentResponsesOptions) {
+    this.token = token;
+    this.#settings = settings;
+    this.#publicUrl = publicUrl;
+    this.#settlesSigned = settlesSigned;
+  }
 
   /** The terms of a charge; undefined if payments aren't configured. */
-  function termsFor(charge: Pick<Charge, "amount" | "description">, path: string, clocks: Clocks): Terms | undefined {
+  termsFor(charge: Pick<Charge, "amount" | "description">, path: string, clocks: Clocks): Terms | undefined {
+    const { token } = this;
+    const { network, payTo } = this.#settings;
     if (payTo === undefined || token === undefined) return undefined;
     return {
       network,
@@ -75,54 +94,55 @@ export function createPaymentResponses({ settings, token, publicUrl, settlesSign
       amount: charge.amount,
       description: charge.description,
       token: { address: token, ...USDC_DOMAINS[network] },
-      resource: publicUrl + path,
+      resource: this.#publicUrl + path,
       leadSeconds: leadOf(clocks),
     };
   }
 
-  function offerOf(charge: Charge, terms: Terms | undefined, instructions: string): PaymentOffer {
-    return {
-      price: dollars(charge.amount),
-      network: caip2Of(network),
-      payTo: terms?.payTo ?? zeroAddress,
-      available: terms !== undefined,
-      facilitatorUrl,
-      instructions,
-    };
+  /** Asks for a payment. */
+  paymentRequired(charge: Charge, terms: Terms | undefined): Answer {
+    return this.#demand(charge, terms, { code: "payment_required", message: messageOf(charge) });
   }
 
-  function instructionsOf(charge: Charge, terms: Terms | undefined): string {
-    if (terms === undefined) {
-      const until =
-        charge.budget === undefined ? "" : ` Wait for the reset at ${charge.budget.resetsAt.toISOString()}.`;
-      return `No payment is possible.${until}`;
-    }
-    const { amount, token: asset, payTo: recipient } = terms;
-    const proof = `{"x402Version":1,"scheme":"exact","network":"${network}","payload":{"txHash":"0x…","from":"0x…"}}`;
-    const signed = settlesSigned ? " Official x402 clients (versions 1 and 2) pay by themselves." : "";
-    return (
-      `Send exactly ${dollars(amount)} in USDC (${String(amount)} units of ${asset.address}) on ${network} from your ` +
-      `registered wallet to ${recipient}. Once that is confirmed, repeat the request with the header X-PAYMENT: ` +
-      `${proof}.${signed}`
-    );
+  /** Reports that a proof was rejected. */
+  refuse(charge: Charge, terms: Terms | undefined, reason: Refusal, clocks: Clocks): Answer {
+    const [code, message] = ["payment_verification_failed", X402_FAILED_MESSAGE] as const;
+    const instead = INSTEAD_OF_PAYING[reason];
+    if (instead !== undefined) return this.#holdOff(charge, terms, { code, message, details: { reason }, ...instead });
+    const isClockAhead = reason === "expired" && leadOf(clocks) > 0;
+    const { chainTime, wallTime } = clocks;
+    const details = isClockAhead ? { reason, chainTime, wallTime } : { reason };
+    return this.#demand(charge, terms, { code, message, reason, details });
   }
 
-  interface Demand {
-    code: PaymentCode;
-    message: string;
-    reason?: Refusal;
-    details?: unknown;
+  /** Reports that the outcome of a settlement is unknown. Asks for no other payment, because this one may still settle. */
+  pending(charge: Charge, terms: Terms | undefined, txHash: string | undefined): Answer {
+    return this.#holdOff(charge, terms, {
+      code: "settlement_pending",
+      message: PENDING_MESSAGE,
+      instructions: REPEAT_INSTRUCTIONS,
+      details: txHash === undefined ? {} : { txHash },
+      retrySeconds: RETRY_SECONDS,
+    });
+  }
+
+  /** Adds the receipt of a payment to the answer that it paid for. */
+  addReceipt(answer: Answer, claim: ClaimRecord, txHash = claim.txHash ?? ""): Answer {
+    const receipt = { network: claim.network, payer: claim.payer as Address, txHash };
+    const version = claim.payment?.version ?? 1;
+    const name = version === 2 ? "PAYMENT-RESPONSE" : "X-PAYMENT-RESPONSE";
+    return { ...answer, headers: { ...answer.headers, [name]: paymentResponseHeader(version, receipt) } };
   }
 
   /** A 402 that asks for a payment. Official clients pay the terms in `accepts` or in the header. */
-  function demand(charge: Charge, terms: Terms | undefined, { code, message, reason, details }: Demand): Answer {
-    const signable = terms !== undefined && settlesSigned ? terms : undefined;
+  #demand(charge: Charge, terms: Terms | undefined, { code, message, reason, details }: Demand): Answer {
+    const signable = terms !== undefined && this.#settlesSigned ? terms : undefined;
     const body = paymentRequiredBody({
       code,
       message,
       budget: charge.budget,
       details,
-      payment: offerOf(charge, terms, instructionsOf(charge, terms)),
+      payment: this.#offerOf(charge, terms, this.#instructionsOf(charge, terms)),
       accepts: signable === undefined ? undefined : [requirementsV1(signable)],
     });
     return {
@@ -135,8 +155,8 @@ export function createPaymentResponses({ settings, token, publicUrl, settlesSign
   }
 
   /** A 402 without `accepts` and without the header, so that no client pays again. */
-  function holdOff(charge: Charge, terms: Terms | undefined, { retrySeconds, instructions, ...says }: HoldOff): Answer {
-    const payment = offerOf(charge, terms, instructions);
+  #holdOff(charge: Charge, terms: Terms | undefined, { retrySeconds, instructions, ...says }: HoldOff): Answer {
+    const payment = this.#offerOf(charge, terms, instructions);
     const body = paymentRequiredBody({ ...says, budget: charge.budget, payment });
     return {
       status: PAYMENT_REQUIRED,
@@ -147,48 +167,33 @@ export function createPaymentResponses({ settings, token, publicUrl, settlesSign
     };
   }
 
-  return {
-    /** Address of USDC; undefined if the deployment lists none. */
-    token,
-    termsFor,
+  #offerOf(charge: Charge, terms: Terms | undefined, instructions: string): PaymentOffer {
+    const { network, facilitatorUrl } = this.#settings;
+    return {
+      price: dollars(charge.amount),
+      network: caip2Of(network),
+      payTo: terms?.payTo ?? zeroAddress,
+      available: terms !== undefined,
+      facilitatorUrl,
+      instructions,
+    };
+  }
 
-    /** Asks for a payment. */
-    paymentRequired: (charge: Charge, terms: Terms | undefined): Answer =>
-      demand(charge, terms, { code: "payment_required", message: messageOf(charge) }),
-
-    /** Reports that a proof was rejected. */
-    refuse(charge: Charge, terms: Terms | undefined, reason: Refusal, clocks: Clocks): Answer {
-      const [code, message] = ["payment_verification_failed", X402_FAILED_MESSAGE] as const;
-      const instead = INSTEAD_OF_PAYING[reason];
-      if (instead !== undefined) return holdOff(charge, terms, { code, message, details: { reason }, ...instead });
-      const isClockAhead = reason === "expired" && leadOf(clocks) > 0;
-      const { chainTime, wallTime } = clocks;
-      return demand(charge, terms, {
-        code,
-        message,
-        reason,
-        details: isClockAhead ? { reason, chainTime, wallTime } : { reason },
-      });
-    },
-
-    /** Reports that the outcome of a settlement is unknown. Asks for no other payment, because this one may still settle. */
-    pending: (charge: Charge, terms: Terms | undefined, txHash: string | undefined): Answer =>
-      holdOff(charge, terms, {
-        code: "settlement_pending",
-        message: PENDING_MESSAGE,
-        instructions: REPEAT_INSTRUCTIONS,
-        details: txHash === undefined ? {} : { txHash },
-        retrySeconds: RETRY_SECONDS,
-      }),
-
-    /** Adds the receipt of a payment to the answer that it paid for. */
-    addReceipt(answer: Answer, { payment, network: paidOn, payer }: ClaimRecord, txHash: string): Answer {
-      const receipt = { network: paidOn, payer: payer as Address, txHash };
-      const version = payment?.version ?? 1;
-      const name = version === 2 ? "PAYMENT-RESPONSE" : "X-PAYMENT-RESPONSE";
-      return { ...answer, headers: { ...answer.headers, [name]: paymentResponseHeader(version, receipt) } };
-    },
-  };
+  #instructionsOf(charge: Charge, terms: Terms | undefined): string {
+    if (terms === undefined) {
+      const until =
+        charge.budget === undefined ? "" : ` Wait for the reset at ${charge.budget.resetsAt.toISOString()}.`;
+      return `No payment is possible.${until}`;
+    }
+    const { network, amount, token: asset, payTo: recipient } = terms;
+    const proof = `{"x402Version":1,"scheme":"exact","network":"${network}","payload":{"txHash":"0x…","from":"0x…"}}`;
+    const signed = this.#settlesSigned ? " Official x402 clients (versions 1 and 2) pay by themselves." : "";
+    return (
+      `Send exactly ${dollars(amount)} in USDC (${String(amount)} units of ${asset.address}) on ${network} from your ` +
+      `registered wallet to ${recipient}. Once that is confirmed, repeat the request with the header X-PAYMENT: ` +
+      `${proof}.${signed}`
+    );
+  }
 }
 
 function messageOf({ budget, pack }: Charge): string {

@@ -11,24 +11,16 @@ import type { ClaimRecord } from "../model.ts";
 import { ProofRefusedError } from "../offer/proof.ts";
 import type { SignedClaim } from "./settlement.ts";
 
+/** First and longest pause between checks of the other payments, in milliseconds. */
+const PAUSE = { minMs: 100, maxMs: 1_000 };
+
 /** Dependencies of the balance check. */
-export interface BalanceCheckDeps {
+interface BalanceCheckDeps {
   claims: Pick<Claims, "findOtherOpenPayments">;
   network: Network;
   chain: Pick<PaymentChain, "until">;
   timings: Pick<ClaimTimings, "x402PatienceMs">;
 }
-
-/**
- * Compares a payer's balance with all of his signed payments that aren't on chain yet.
- * @throws ProofRefusedError `insufficient_balance` if the balance doesn't cover this one too, ChainUnavailableError if no
- * block is recent enough to decide
- * @param leadSeconds how far the chain's clock is ahead of ours
- */
-export type RequireFunds = (claim: SignedClaim, signal: AbortSignal, leadSeconds?: number) => Promise<void>;
-
-/** First and longest pause between checks of the other payments, in milliseconds. */
-const PAUSE = { minMs: 100, maxMs: 1_000 };
 
 /**
  * A facilitator verifies each payment alone, so the same balance would cover many payments at once. Each claim is stored
@@ -39,25 +31,21 @@ const PAUSE = { minMs: 100, maxMs: 1_000 };
  * The server may lag some blocks, so recently confirmed payments count until its block contains them. A block older than
  * the payment never refuses it: the wallet may have received money since.
  */
-export function createBalanceCheck({ claims, network, chain, timings }: BalanceCheckDeps): RequireFunds {
-  /** The payments that can still debit the wallet after the block of the balance. */
-  async function outstanding(
-    reads: PaymentReads,
-    others: readonly ClaimRecord[],
-    holding: Holding,
-  ): Promise<ClaimRecord[]> {
-    const { blockNumber, blockTimestamp } = holding;
-    const valid = others.filter(({ payment }) => BigInt(payment?.validBefore ?? 0) > BigInt(blockTimestamp));
-    const authorizations = valid.map(({ token, payer, nonce }) => ({
-      token: token as Address,
-      from: payer as Address,
-      nonce: nonce as Hex,
-    }));
-    const areUsed = await reads.areAuthorizationsUsed(authorizations, blockNumber);
-    return valid.filter((_, index) => areUsed[index] === false);
+export class BalanceCheck {
+  readonly #deps: BalanceCheckDeps;
+
+  constructor(deps: BalanceCheckDeps) {
+    this.#deps = deps;
   }
 
-  return async (claim, signal, leadSeconds = 0) => {
+  /**
+   * Compares a payer's balance with all of his signed payments that aren't on chain yet.
+   * @param leadSeconds how far the chain's clock is ahead of ours
+   * @throws ProofRefusedError `insufficient_balance` if the balance doesn't cover this one too, ChainUnavailableError if no
+   * block is recent enough to decide
+   */
+  async requireFunds(claim: SignedClaim, signal: AbortSignal, leadSeconds = 0): Promise<void> {
+    const { claims, network, chain, timings } = this.#deps;
     const reads = chain.until(signal);
     const end = performance.now() + timings.x402PatienceMs;
     for (let looks = 0; ; looks += 1) {
@@ -76,7 +64,23 @@ export function createBalanceCheck({ claims, network, chain, timings }: BalanceC
       }
       await sleep(pauseAfter(looks, PAUSE));
     }
-  };
+  }
+}
+
+/** The payments that can still debit the wallet after the block of the balance. */
+async function outstanding(
+  reads: PaymentReads,
+  others: readonly ClaimRecord[],
+  { blockNumber, blockTimestamp }: Holding,
+): Promise<ClaimRecord[]> {
+  const valid = others.filter(({ payment }) => BigInt(payment?.validBefore ?? 0) > BigInt(blockTimestamp));
+  const authorizations = valid.map(({ token, payer, nonce }) => ({
+    token: token as Address,
+    from: payer as Address,
+    nonce: nonce as Hex,
+  }));
+  const areUsed = await reads.areAuthorizationsUsed(authorizations, blockNumber);
+  return valid.filter((_, index) => areUsed[index] === false);
 }
 
 function sumOf(claims: readonly ClaimRecord[]): bigint {

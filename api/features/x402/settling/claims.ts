@@ -45,7 +45,7 @@ const CLAIM_ATTEMPTS = 3;
 const RECENT_MS = 60_000;
 
 /** Dependencies of the claims. */
-export interface ClaimsDeps {
+interface ClaimsDeps {
   connection: Connection;
   claims: ClaimModel;
   answers: KeptAnswerModel;
@@ -55,9 +55,12 @@ export interface ClaimsDeps {
   timings: ClaimTimings;
 }
 
-export type Claims = ReturnType<typeof createClaims>;
-
 const PIPELINE = { updatePipeline: true } as const;
+const RETURN_AFTER = { returnDocument: "after", lean: true, updatePipeline: true } as const;
+
+const HAS_NO_LEASE = isFree("leaseEndsAt");
+/** A reservation ends with its lease: other payments no longer count it, so it must not settle after that. */
+const IS_LIVE = { $or: [{ $eq: ["$state", "settling"] }, isTaken("leaseEndsAt")] };
 
 const token = (): string => randomBytes(RANDOM_BYTES).toString("hex");
 
@@ -65,234 +68,256 @@ const token = (): string => randomBytes(RANDOM_BYTES).toString("hex");
  * The claims on payments. Leases end by the database's clock, so all processes agree on the owner of a claim. Writes are
  * acknowledged by a majority.
  */
-export function createClaims({ connection, claims, answers, credit, onPaid, timings }: ClaimsDeps) {
-  const leaseMs = timings.x402LeaseMs;
-  const hasNoLease = isFree("leaseEndsAt");
-  /** A reservation ends with its lease: other payments no longer count it, so it must not settle after that. */
-  const isLive = { $or: [{ $eq: ["$state", "settling"] }, isTaken("leaseEndsAt")] };
+export class Claims {
+  /** Interval of lease renewals, in milliseconds. */
+  readonly renewEveryMs: number;
+  /** How long a request waits for another one with the same payment, in milliseconds. */
+  readonly patienceMs: number;
+  readonly #connection: Connection;
+  readonly #claims: ClaimModel;
+  readonly #answers: KeptAnswerModel;
+  readonly #credit: CreditCalls;
+  readonly #onPaid: (claim: ClaimRecord) => void;
+  readonly #leaseMs: number;
 
-  /** Identifying fields of a payment: its authorisation, or else its transfer. */
-  function identityOf(claim: NewClaim): Record<string, unknown> {
-    const { network, token: asset, payer, nonce, txHash, position } = claim;
-    if (nonce === undefined) return { network, txHash, position };
-    return { network, token: asset, payer, nonce };
+  constructor({ connection, claims, answers, credit, onPaid, timings }: ClaimsDeps) {
+    const { x402LeaseMs, x402PatienceMs } = timings;
+    this.#connection = connection;
+    this.#claims = claims;
+    this.#answers = answers;
+    this.#credit = credit;
+    this.#onPaid = onPaid;
+    this.#leaseMs = x402LeaseMs;
+    this.renewEveryMs = x402LeaseMs / 3;
+    this.patienceMs = x402PatienceMs;
   }
 
-  async function write(claim: NewClaim, owner: string): Promise<ClaimRecord | null> {
+  /**
+   * Reserves a payment for a request. Returns the claim if this call now owns it, or undefined if the payment is already
+   * used. Takes over a claim of the same agent whose process was killed before the call was answered.
+   */
+  async reserve(claim: NewClaim): Promise<ClaimRecord | undefined> {
+    const owner = token();
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const record = await this.#write(claim, owner);
+        return record?.owner === owner ? record : undefined;
+      } catch (error) {
+        // Another process has created the same claim, the transfer's authorisation was claimed by itself, or the key has
+        // given the payment's id to another payment.
+        if (!isDuplicateKey(error)) throw error;
+        if (attempt === CLAIM_ATTEMPTS) return undefined;
+      }
+    }
+  }
+
+  async findByNonce(network: Network, asset: string, payer: string, nonce: string): Promise<ClaimRecord | null> {
+    return this.#claims.findOne({ network, token: asset, payer, nonce }).lean<ClaimRecord | null>();
+  }
+
+  /** The payment that a key has given an id. */
+  async findByPaymentId(keyId: string, paymentId: string): Promise<ClaimRecord | null> {
+    return this.#claims.findOne({ keyId, paymentId }).lean<ClaimRecord | null>();
+  }
+
+  async findByTransfer(network: Network, txHash: string): Promise<ClaimRecord[]> {
+    return this.#claims.find({ network, txHash }).lean<ClaimRecord[]>();
+  }
+
+  /** The claim of this request whose answer is outstanding because its settlement was pending. */
+  async findAwaitingResponse(agentId: string, requestHash: string): Promise<ClaimRecord | null> {
+    return this.#claims
+      .findOne({ agentId, requestHash, responsePending: true, state: { $in: ["settling", "settled"] } })
+      .lean<ClaimRecord | null>();
+  }
+
+  /** One spent claim whose answer was lost with its process or connection. */
+  async findUndelivered(all: readonly ClaimRecord[]): Promise<ClaimRecord | undefined> {
+    const due = all
+      .filter(({ state, responsePending }) => state === "spent" && responsePending === true)
+      .map(({ _id }) => _id);
+    if (due.length === 0) return undefined;
+    return (
+      (await this.#claims.findOne({ _id: { $in: due }, $expr: HAS_NO_LEASE }).lean<ClaimRecord | null>()) ?? undefined
+    );
+  }
+
+  /** The claim that pays for an operation, if its call has been answered. */
+  async findAnswered(operationId: string, agentId: string, requestHash: string): Promise<ClaimRecord | null> {
+    return this.#claims
+      .findOne({ operationId, agentId, requestHash, state: { $ne: "reserved" } })
+      .lean<ClaimRecord | null>();
+  }
+
+  /** Claims without a live lease whose settlement has no known outcome, longest abandoned first. */
+  async findAbandoned(limit: number): Promise<ClaimRecord[]> {
+    return this.#claims
+      .find({ state: "settling", $expr: HAS_NO_LEASE })
+      .sort({ leaseEndsAt: 1 })
+      .limit(limit)
+      .lean<ClaimRecord[]>();
+  }
+
+  /**
+   * The payer's other claims for signed payments that aren't known to be on chain. Includes payments confirmed so recently
+   * that a server may not show them. A reservation counts until its lease ends.
+   */
+  async findOtherOpenPayments({ _id, network, token: asset, payer }: ClaimRecord): Promise<ClaimRecord[]> {
+    const signed = { network, token: asset, payer, payment: { $exists: true } };
+    const unpaid = await this.#claims
+      .find({ ...signed, state: { $in: [...UNPAID_STATES] }, $expr: IS_LIVE })
+      .lean<ClaimRecord[]>();
+    // After the unpaid ones: a claim that is confirmed in between is in both results.
+    const since = new Date(Date.now() - RECENT_MS);
+    const confirmed = await this.#claims.find({ ...signed, spentAt: { $gt: since } }).lean<ClaimRecord[]>();
+    const all = new Map([...unpaid, ...confirmed].map((claim) => [claim._id, claim]));
+    // Not part of the query: with it the database might scan all claims by id.
+    all.delete(_id);
+    return [...all.values()];
+  }
+
+  /** Does nothing for a reservation whose lease has ended. */
+  async renew({ _id, owner }: ClaimRecord): Promise<void> {
+    await this.#claims.updateOne({ _id, owner, $expr: IS_LIVE }, renewed("leaseEndsAt", this.#leaseMs), PIPELINE);
+  }
+
+  /** Frees a payment whose call wasn't answered or that can no longer settle. */
+  async release({ _id, owner }: ClaimRecord): Promise<void> {
+    const { deletedCount } = await this.#claims.deleteOne({ _id, owner, state: { $in: [...UNPAID_STATES] } });
+    if (deletedCount === 1) await this.#answers.deleteOne({ _id });
+  }
+
+  /**
+   * Records that the call has been answered.
+   * @param answer stored in case the settlement outlasts the request; undefined if it is secret
+   * @returns false if the lease has ended: another request may hold the claim and answer the caller
+   */
+  async beginSettling(claim: ClaimRecord, answer: Answer | undefined): Promise<boolean> {
+    const { _id, owner } = claim;
+    if (answer !== undefined) await this.keepAnswer(claim, answer);
+    const { matchedCount } = await this.#claims.updateOne(
+      { _id, owner, state: "reserved", $expr: IS_LIVE },
+      taken("leaseEndsAt", this.#leaseMs, { state: "settling", responsePending: true }),
+      PIPELINE,
+    );
+    return matchedCount === 1;
+  }
+
+  /** Takes over a claim with an unknown outcome; undefined while its lease is live, or once it is confirmed. */
+  async takeOver(_id: string): Promise<ClaimRecord | undefined> {
+    const claim = await this.#claims.findOneAndUpdate(
+      { _id, state: "settling", $expr: HAS_NO_LEASE },
+      taken("leaseEndsAt", this.#leaseMs, { owner: token() }),
+      RETURN_AFTER,
+    );
+    return claim ?? undefined;
+  }
+
+  /**
+   * Ends the lease of an unconfirmed claim, so that the next request can continue it. The lease ends now, not earlier: the
+   * worker checks the longest abandoned claims first, and this one has had its turn.
+   */
+  async endLease({ _id, owner }: ClaimRecord): Promise<void> {
+    const unpaid = { _id, owner, state: { $in: [...UNPAID_STATES] } };
+    await this.#claims.updateOne(unpaid, released("leaseEndsAt"), PIPELINE);
+  }
+
+  /** Records a transaction that may settle the payment. */
+  async noteTransaction({ _id }: ClaimRecord, txHash: string): Promise<void> {
+    await this.#claims.updateOne({ _id }, { $addToSet: { "payment.txHashes": txHash } });
+  }
+
+  /**
+   * Records a confirmed payment, once, and credits its pack.
+   * @param state `spent` if this request answers the caller, `settled` if a later one does
+   * @returns false if another process has recorded it or taken over the claim, or if the reservation has ended
+   */
+  async confirm(claim: ClaimRecord, state: "settled" | "spent", place: Place): Promise<boolean> {
+    const isConfirmed = await this.#noteConfirmed(claim, state, place);
+    if (isConfirmed) this.#onPaid(claim);
+    return isConfirmed;
+  }
+
+  /**
+   * Claims the right to answer the caller of a confirmed payment.
+   * @returns `sent` or `sending` if another request has sent the answer, or may be sending it
+   */
+  async claimResponse(_id: string): Promise<ClaimRecord | "sent" | "sending"> {
+    const isWaiting = { $or: [{ $eq: ["$state", "settled"] }, { $and: [{ $eq: ["$state", "spent"] }, HAS_NO_LEASE] }] };
+    const claim = await this.#claims.findOneAndUpdate(
+      { _id, responsePending: true, $expr: isWaiting },
+      taken("leaseEndsAt", this.#leaseMs, { state: "spent", owner: token() }),
+      RETURN_AFTER,
+    );
+    if (claim !== null) return claim;
+    return (await this.#claims.exists({ _id, responsePending: true })) === null ? "sent" : "sending";
+  }
+
+  /** Records that the answer was sent. From now on the payment is accepted only for repeats of its call. */
+  async noteSent({ _id, owner }: ClaimRecord): Promise<void> {
+    await this.#claims.updateOne({ _id, owner, state: "spent" }, { $unset: { responsePending: 1 } });
+  }
+
+  /** Ends the lease after the connection broke before the answer was sent, so that a repeat gets the answer. */
+  async noteLost({ _id, owner }: ClaimRecord): Promise<void> {
+    await this.#claims.updateOne({ _id, owner, state: "spent" }, released("leaseEndsAt"), PIPELINE);
+  }
+
+  /** Stores the answer of a call. */
+  async keepAnswer({ _id, requestHash }: ClaimRecord, answer: Answer): Promise<void> {
+    if (!isKeepable(answer)) return;
+    const expiresAt = new Date(Date.now() + ANSWER_KEPT_MS);
+    await this.#answers.replaceOne({ _id }, { requestHash, ...storedAnswer(answer), expiresAt }, { upsert: true });
+  }
+
+  /** The unexpired stored answer of the claim's request. MongoDB deletes answers up to a minute after they expire. */
+  async answerOf({ _id, requestHash }: ClaimRecord): Promise<Answer | undefined> {
+    const alive = { _id, requestHash, expiresAt: { $gt: new Date() } };
+    const kept = await this.#answers.findOne(alive).lean<KeptAnswerRecord | null>();
+    return kept === null ? undefined : keptAnswer(kept);
+  }
+
+  async #write(claim: NewClaim, owner: string): Promise<ClaimRecord | null> {
     const isNew = { $eq: [{ $type: "$state" }, "missing"] };
     const isResumable = {
-      $and: [{ $eq: ["$state", "reserved"] }, { $eq: ["$agentId", claim.agentId] }, hasNoLease],
+      $and: [{ $eq: ["$state", "reserved"] }, { $eq: ["$agentId", claim.agentId] }, HAS_NO_LEASE],
     };
     const isSameRequest = { $eq: ["$requestHash", claim.requestHash] };
-    const fields = { ...literal(claim), state: "reserved", owner, leaseEndsAt: fromNow(leaseMs) };
+    const fields = { ...literal(claim), state: "reserved", owner, leaseEndsAt: fromNow(this.#leaseMs) };
     const begun = { startedAt: "$$NOW", seed: token(), runs: 1 };
     const again = { startedAt: "$startedAt", seed: "$seed", runs: { $add: ["$runs", 1] } };
     const resumed = { $mergeObjects: [{ _id: "$_id" }, fields, { $cond: [isSameRequest, again, begun] }] };
     const fresh = { $mergeObjects: [{ _id: `clm_${token()}` }, fields, begun] };
-    return claims.findOneAndUpdate(
+    return this.#claims.findOneAndUpdate(
       identityOf(claim),
       [{ $replaceWith: { $cond: [isNew, fresh, { $cond: [isResumable, resumed, "$$ROOT"] }] } }],
-      { upsert: true, returnDocument: "after", lean: true, updatePipeline: true },
+      { ...RETURN_AFTER, upsert: true },
     );
   }
 
-  async function keepAnswer({ _id, requestHash }: ClaimRecord, answer: Answer): Promise<void> {
-    if (!isKeepable(answer)) return;
-    const expiresAt = new Date(Date.now() + ANSWER_KEPT_MS);
-    await answers.replaceOne({ _id }, { requestHash, ...storedAnswer(answer), expiresAt }, { upsert: true });
-  }
-
-  async function noteConfirmed(
+  async #noteConfirmed(
     { _id, owner, agentId, pack }: ClaimRecord,
     state: "settled" | "spent",
     place: Place,
   ): Promise<boolean> {
-    const unconfirmed = { _id, owner, state: { $in: [...UNPAID_STATES] }, $expr: isLive };
+    const unconfirmed = { _id, owner, state: { $in: [...UNPAID_STATES] }, $expr: IS_LIVE };
     const fields = { state, txHash: place.txHash.toLowerCase(), position: place.position, spentAt: new Date() };
     // Until the answer is sent, another request may have to send it.
-    const change = taken("leaseEndsAt", leaseMs, { ...literal(fields), responsePending: true });
-    if (pack === undefined) return (await claims.updateOne(unconfirmed, change, PIPELINE)).modifiedCount === 1;
-    return withTransaction(connection, async (session) => {
-      const { modifiedCount } = await claims.updateOne(unconfirmed, change, { ...PIPELINE, session });
-      if (modifiedCount === 1) await credit(agentId, pack.class, pack.calls, session);
+    const change = taken("leaseEndsAt", this.#leaseMs, { ...literal(fields), responsePending: true });
+    if (pack === undefined) return (await this.#claims.updateOne(unconfirmed, change, PIPELINE)).modifiedCount === 1;
+    return withTransaction(this.#connection, async (session) => {
+      const { modifiedCount } = await this.#claims.updateOne(unconfirmed, change, { ...PIPELINE, session });
+      if (modifiedCount === 1) await this.#credit(agentId, pack.class, pack.calls, session);
       return modifiedCount === 1;
     });
   }
+}
 
-  return {
-    /** Interval of lease renewals, in milliseconds. */
-    renewEveryMs: leaseMs / 3,
-    /** How long a request waits for another one with the same payment, in milliseconds. */
-    patienceMs: timings.x402PatienceMs,
-
-    /**
-     * Reserves a payment for a request. Returns the claim if this call now owns it, or undefined if the payment is already
-     * used. Takes over a claim of the same agent whose process was killed before the call was answered.
-     */
-    async reserve(claim: NewClaim): Promise<ClaimRecord | undefined> {
-      const owner = token();
-      for (let attempt = 1; ; attempt += 1) {
-        try {
-          const record = await write(claim, owner);
-          return record?.owner === owner ? record : undefined;
-        } catch (error) {
-          // Another process has created the same claim, the transfer's authorisation was claimed by itself, or the key has
-          // given the payment's id to another payment.
-          if (!isDuplicateKey(error)) throw error;
-          if (attempt === CLAIM_ATTEMPTS) return undefined;
-        }
-      }
-    },
-
-    findByNonce: (network: Network, asset: string, payer: string, nonce: string) =>
-      claims.findOne({ network, token: asset, payer, nonce }).lean<ClaimRecord | null>(),
-
-    /** The payment that a key has given an id. */
-    findByPaymentId: (keyId: string, paymentId: string) =>
-      claims.findOne({ keyId, paymentId }).lean<ClaimRecord | null>(),
-
-    findByTransfer: (network: Network, txHash: string) => claims.find({ network, txHash }).lean<ClaimRecord[]>(),
-
-    /** The claim of this request whose answer is outstanding because its settlement was pending. */
-    findAwaitingResponse: (agentId: string, requestHash: string) =>
-      claims
-        .findOne({ agentId, requestHash, responsePending: true, state: { $in: ["settling", "settled"] } })
-        .lean<ClaimRecord | null>(),
-
-    /** One spent claim whose answer was lost with its process or connection. */
-    async findUndelivered(all: readonly ClaimRecord[]): Promise<ClaimRecord | undefined> {
-      const due = all
-        .filter(({ state, responsePending }) => state === "spent" && responsePending === true)
-        .map(({ _id }) => _id);
-      if (due.length === 0) return undefined;
-      return (await claims.findOne({ _id: { $in: due }, $expr: hasNoLease }).lean<ClaimRecord | null>()) ?? undefined;
-    },
-
-    /** The claim that pays for an operation, if its call has been answered. */
-    findAnswered: (operationId: string, agentId: string, requestHash: string) =>
-      claims.findOne({ operationId, agentId, requestHash, state: { $ne: "reserved" } }).lean<ClaimRecord | null>(),
-
-    /** Claims without a live lease whose settlement has no known outcome, longest abandoned first. */
-    findAbandoned: (limit: number) =>
-      claims.find({ state: "settling", $expr: hasNoLease }).sort({ leaseEndsAt: 1 }).limit(limit).lean<ClaimRecord[]>(),
-
-    /**
-     * The payer's other claims for signed payments that aren't known to be on chain. Includes payments confirmed so recently
-     * that a server may not show them. A reservation counts until its lease ends.
-     */
-    async findOtherOpenPayments({ _id, network, token: asset, payer }: ClaimRecord): Promise<ClaimRecord[]> {
-      const signed = { network, token: asset, payer, payment: { $exists: true } };
-      const unpaid = await claims
-        .find({ ...signed, state: { $in: [...UNPAID_STATES] }, $expr: isLive })
-        .lean<ClaimRecord[]>();
-      // After the unpaid ones: a claim that is confirmed in between is in both results.
-      const since = new Date(Date.now() - RECENT_MS);
-      const confirmed = await claims.find({ ...signed, spentAt: { $gt: since } }).lean<ClaimRecord[]>();
-      const all = new Map([...unpaid, ...confirmed].map((claim) => [claim._id, claim]));
-      // Not part of the query: with it the database might scan all claims by id.
-      all.delete(_id);
-      return [...all.values()];
-    },
-
-    /** Does nothing for a reservation whose lease has ended. */
-    async renew({ _id, owner }: ClaimRecord): Promise<void> {
-      await claims.updateOne({ _id, owner, $expr: isLive }, renewed("leaseEndsAt", leaseMs), {
-        updatePipeline: true,
-      });
-    },
-
-    /** Frees a payment whose call wasn't answered or that can no longer settle. */
-    async release({ _id, owner }: ClaimRecord): Promise<void> {
-      const { deletedCount } = await claims.deleteOne({ _id, owner, state: { $in: [...UNPAID_STATES] } });
-      if (deletedCount === 1) await answers.deleteOne({ _id });
-    },
-
-    /**
-     * Records that the call has been answered.
-     * @param answer stored in case the settlement outlasts the request; undefined if it is secret
-     * @returns false if the lease has ended: another request may hold the claim and answer the caller
-     */
-    async beginSettling(claim: ClaimRecord, answer: Answer | undefined): Promise<boolean> {
-      const { _id, owner } = claim;
-      if (answer !== undefined) await keepAnswer(claim, answer);
-      const { matchedCount } = await claims.updateOne(
-        { _id, owner, state: "reserved", $expr: isLive },
-        taken("leaseEndsAt", leaseMs, { state: "settling", responsePending: true }),
-        { updatePipeline: true },
-      );
-      return matchedCount === 1;
-    },
-
-    /** Takes over a claim with an unknown outcome; undefined while its lease is live, or once it is confirmed. */
-    async takeOver(_id: string): Promise<ClaimRecord | undefined> {
-      const claim = await claims.findOneAndUpdate(
-        { _id, state: "settling", $expr: hasNoLease },
-        taken("leaseEndsAt", leaseMs, { owner: token() }),
-        { returnDocument: "after", lean: true, updatePipeline: true },
-      );
-      return claim ?? undefined;
-    },
-
-    /**
-     * Ends the lease of an unconfirmed claim, so that the next request can continue it. The lease ends now, not earlier: the
-     * worker checks the longest abandoned claims first, and this one has had its turn.
-     */
-    async endLease({ _id, owner }: ClaimRecord): Promise<void> {
-      const unpaid = { _id, owner, state: { $in: [...UNPAID_STATES] } };
-      await claims.updateOne(unpaid, released("leaseEndsAt"), PIPELINE);
-    },
-
-    /** Records a transaction that may settle the payment. */
-    async noteTransaction({ _id }: ClaimRecord, txHash: string): Promise<void> {
-      await claims.updateOne({ _id }, { $addToSet: { "payment.txHashes": txHash } });
-    },
-
-    /**
-     * Records a confirmed payment, once, and credits its pack.
-     * @param state `spent` if this request answers the caller, `settled` if a later one does
-     * @returns false if another process has recorded it or taken over the claim, or if the reservation has ended
-     */
-    async confirm(claim: ClaimRecord, state: "settled" | "spent", place: Place): Promise<boolean> {
-      const isConfirmed = await noteConfirmed(claim, state, place);
-      if (isConfirmed) onPaid(claim);
-      return isConfirmed;
-    },
-
-    /**
-     * Claims the right to answer the caller of a confirmed payment.
-     * @returns `sent` or `sending` if another request has sent the answer, or may be sending it
-     */
-    async claimResponse(_id: string): Promise<ClaimRecord | "sent" | "sending"> {
-      const isWaiting = { $or: [{ $eq: ["$state", "settled"] }, { $and: [{ $eq: ["$state", "spent"] }, hasNoLease] }] };
-      const claim = await claims.findOneAndUpdate(
-        { _id, responsePending: true, $expr: isWaiting },
-        taken("leaseEndsAt", leaseMs, { state: "spent", owner: token() }),
-        { ...PIPELINE, returnDocument: "after", lean: true },
-      );
-      if (claim !== null) return claim;
-      return (await claims.exists({ _id, responsePending: true })) === null ? "sent" : "sending";
-    },
-
-    /** Records that the answer was sent. From now on the payment is accepted only for repeats of its call. */
-    async noteSent({ _id, owner }: ClaimRecord): Promise<void> {
-      await claims.updateOne({ _id, owner, state: "spent" }, { $unset: { responsePending: 1 } });
-    },
-
-    /** Ends the lease after the connection broke before the answer was sent, so that a repeat gets the answer. */
-    async noteLost({ _id, owner }: ClaimRecord): Promise<void> {
-      await claims.updateOne({ _id, owner, state: "spent" }, released("leaseEndsAt"), PIPELINE);
-    },
-
-    /** Stores the answer of a call. */
-    keepAnswer,
-
-    /** The unexpired stored answer of the claim's request. MongoDB deletes answers up to a minute after they expire. */
-    async answerOf({ _id, requestHash }: ClaimRecord): Promise<Answer | undefined> {
-      const alive = { _id, requestHash, expiresAt: { $gt: new Date() } };
-      const kept = await answers.findOne(alive).lean<KeptAnswerRecord | null>();
-      return kept === null ? undefined : keptAnswer(kept);
-    },
-  };
+/** Identifying fields of a payment: its authorisation, or else its transfer. */
+function identityOf(claim: NewClaim): Record<string, unknown> {
+  const { network, token: asset, payer, nonce, txHash, position } = claim;
+  if (nonce === undefined) return { network, txHash, position };
+  return { network, token: asset, payer, nonce };
 }
 
 /** Wraps values in `$literal`, because an update pipeline evaluates strings that begin with `$`. */

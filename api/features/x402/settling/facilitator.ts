@@ -121,7 +121,7 @@ export function attemptOf(answer: {
 }
 
 /** Settings of a facilitator at a URL. */
-export interface HttpFacilitatorOptions {
+interface HttpFacilitatorOptions {
   url: string;
   /** Authorises the requests; undefined if the facilitator requires no authorisation. */
   key: FacilitatorKey | undefined;
@@ -129,31 +129,34 @@ export interface HttpFacilitatorOptions {
   timeoutMs: number;
 }
 
-/** Creates the client of a facilitator at a URL. */
-export function createHttpFacilitator({ url, key, timeoutMs }: HttpFacilitatorOptions): Facilitator {
-  const authorization = key === undefined ? {} : { createAuthHeaders: facilitatorAuthorization(url, key) };
-  const client = new HTTPFacilitatorClient({ url, timeoutMs, ...authorization });
-  return {
-    async verify(proof, terms, signal) {
-      const { payload, requirements } = officialPayment(proof, terms);
-      try {
-        const { isValid, invalidReason } = await untilAborted(client.verify(payload, requirements), signal);
-        return isValid ? undefined : refusalOf(invalidReason);
-      } catch (error) {
-        if (error instanceof VerifyError && error.statusCode < 500) return refusalOf(error.invalidReason);
-        throw new FacilitatorUnavailableError(error);
-      }
-    },
+/** The client of a facilitator at a URL. */
+export class HttpFacilitator implements Facilitator {
+  readonly #client: HTTPFacilitatorClient;
 
-    async settle(proof, terms, signal) {
-      const { payload, requirements } = officialPayment(proof, terms);
-      try {
-        return attemptOf(await untilAborted(client.settle(payload, requirements), signal));
-      } catch (error) {
-        if (!(error instanceof SettleError)) return { kind: "unknown", cause: error };
-        const { transaction, errorReason } = error;
-        return attemptOf({ success: false, transaction, errorReason });
-      }
-    },
-  };
+  constructor({ url, key, timeoutMs }: HttpFacilitatorOptions) {
+    const authorization = key === undefined ? {} : { createAuthHeaders: facilitatorAuthorization(url, key) };
+    this.#client = new HTTPFacilitatorClient({ url, timeoutMs, ...authorization });
+  }
+
+  async verify(proof: SignedProof, terms: Terms, signal: AbortSignal): Promise<Refusal | undefined> {
+    const { payload, requirements } = officialPayment(proof, terms);
+    try {
+      const { isValid, invalidReason } = await untilAborted(this.#client.verify(payload, requirements), signal);
+      return isValid ? undefined : refusalOf(invalidReason);
+    } catch (error) {
+      if (error instanceof VerifyError && error.statusCode < 500) return refusalOf(error.invalidReason);
+      throw new FacilitatorUnavailableError(error);
+    }
+  }
+
+  async settle(proof: SignedProof, terms: Terms, signal: AbortSignal): Promise<SettleAttempt> {
+    const { payload, requirements } = officialPayment(proof, terms);
+    try {
+      return attemptOf(await untilAborted(this.#client.settle(payload, requirements), signal));
+    } catch (error) {
+      if (!(error instanceof SettleError)) return { kind: "unknown", cause: error };
+      const { transaction, errorReason } = error;
+      return attemptOf({ success: false, transaction, errorReason });
+    }
+  }
 }

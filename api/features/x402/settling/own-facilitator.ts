@@ -19,17 +19,19 @@ import { reasonOf } from "../../../chain/sending-chain.ts";
 import { gasLimit } from "../../../chain/sending/fees.ts";
 import { meaningOf } from "../../../chain/sending/problems.ts";
 import { createTransactionSigner } from "../../../chain/signer.ts";
-import type { SignedTransaction } from "../../../chain/signer.ts";
+import type { SignedTransaction, TransactionSigner } from "../../../chain/signer.ts";
 import { CHAIN_IDS } from "../../../config/constants.ts";
 import type { Network } from "../../../config/constants.ts";
 import { createLease } from "../../../jobs/lease.ts";
 import type { LeaseModel } from "../../../jobs/lease.ts";
 import { untilAborted } from "../../../lib/stopping.ts";
 import { attemptOf, officialPayment, refusalOf } from "./facilitator.ts";
-import type { Facilitator } from "./facilitator.ts";
+import type { Facilitator, SettleAttempt } from "./facilitator.ts";
 import type { LastTransactionModel } from "../model.ts";
-import type { SignedProof } from "../offer/proof.ts";
-import { createSendingQueue, SENDING_LEASE_MS, TurnOverError } from "./sending-queue.ts";
+import type { Refusal, SignedProof } from "../offer/proof.ts";
+import type { Terms } from "../offer/terms.ts";
+import { SENDING_LEASE_MS, SendingQueue, TurnOverError } from "./sending-queue.ts";
+import type { SendingNode } from "./sending-queue.ts";
 
 /** Settings of the facilitator with the service's own key. */
 export interface OwnFacilitatorOptions {
@@ -72,54 +74,67 @@ function createClient({ network, rpcUrl, key }: OwnFacilitatorOptions) {
   }).extend(publicActions);
 }
 
-/** Verifies and settles with the official packages in this process. The key only pays gas; it holds no agents' tokens. */
-export function createOwnFacilitator(options: OwnFacilitatorOptions): Facilitator {
-  const { network, timeoutMs, lastTransactions, leases, processId } = options;
-  const client = createClient(options);
-  const { address: sender } = client.account;
-  const transactions = createTransactionSigner(network, options.key);
-  const id = `${network}:${sender.toLowerCase()}`;
-  const queue = createSendingQueue({
-    id,
-    model: lastTransactions,
-    lease: createLease(leases, `x402.settle:${id}`, processId, SENDING_LEASE_MS),
-    node: {
-      transactionCount: () => client.getTransactionCount({ address: sender, blockTag: "pending" }),
-      broadcast: (raw) => client.request({ method: "eth_sendRawTransaction", params: [raw] }, { retryCount: 0 }),
-      meaningOf: (error) => (error instanceof BaseError ? meaningOf(reasonOf(error)) : "other"),
-      async knows(hash) {
-        try {
-          await client.getTransaction({ hash });
-          return true;
-        } catch (error) {
-          if (error instanceof TransactionNotFoundError) return false;
-          throw error;
-        }
-      },
-    },
-  });
+type Client = ReturnType<typeof createClient>;
 
-  async function send(to: Address, data: Hex, notes: CallNotes): Promise<Hash> {
-    const { signal } = notes;
-    const [estimate, { maxFeePerGas, maxPriorityFeePerGas }] = await Promise.all([
-      client.estimateGas({ account: client.account, to, data }),
-      client.estimateFeesPerGas(),
-    ]);
-    async function sign(nonce: number): Promise<SignedTransaction> {
-      const transaction = { to, data, nonce, gas: gasLimit(estimate), maxFeePerGas, maxPriorityFeePerGas };
-      const signed = await transactions.sign(transaction);
-      // Recorded before sending: after a crash or a lost answer, the hash identifies the transaction.
-      await notes.beforeSending(signed.hash);
-      notes.txHash = signed.hash;
-      return signed;
-    }
+/** Verifies and settles with the official packages in this process. The key only pays gas; it holds no agents' tokens. */
+export class OwnFacilitator implements Facilitator {
+  readonly #network: Network;
+  readonly #timeoutMs: number;
+  readonly #client: Client;
+  readonly #transactions: TransactionSigner;
+  readonly #queue: SendingQueue;
+
+  constructor(options: OwnFacilitatorOptions) {
+    const { network, key, timeoutMs, lastTransactions, leases, processId } = options;
+    this.#network = network;
+    this.#timeoutMs = timeoutMs;
+    this.#client = createClient(options);
+    this.#transactions = createTransactionSigner(network, key);
+    const id = `${network}:${this.#client.account.address.toLowerCase()}`;
+    this.#queue = new SendingQueue({
+      id,
+      model: lastTransactions,
+      lease: createLease(leases, `x402.settle:${id}`, processId, SENDING_LEASE_MS),
+      node: nodeOf(this.#client),
+    });
+  }
+
+  async verify(proof: SignedProof, terms: Terms, signal: AbortSignal): Promise<Refusal | undefined> {
+    const notes: CallNotes = { signal, beforeSending: () => Promise.resolve() };
+    const { payload, requirements } = officialPayment(proof, terms);
     try {
-      return await queue.send(sign, signal);
+      const { isValid, invalidReason } = await this.#scheme(proof, notes).verify(payload, requirements);
+      if (notes.outage !== undefined) throw new ChainUnavailableError(this.#network, notes.outage);
+      return isValid ? undefined : refusalOf(invalidReason);
     } catch (error) {
-      // The node may have it without having confirmed so. A block will show it.
-      if (error instanceof TurnOverError && notes.txHash !== undefined) return notes.txHash;
+      if (notes.outage !== undefined) throw new ChainUnavailableError(this.#network, notes.outage);
       throw error;
     }
+  }
+
+  async settle(
+    proof: SignedProof,
+    terms: Terms,
+    signal: AbortSignal,
+    beforeSending: CallNotes["beforeSending"],
+  ): Promise<SettleAttempt> {
+    const notes: CallNotes = { signal, beforeSending };
+    const known = () => (notes.txHash === undefined ? {} : { txHash: notes.txHash });
+    const { payload, requirements } = officialPayment(proof, terms);
+    try {
+      const attempt = attemptOf(await this.#scheme(proof, notes).settle(payload, requirements));
+      if (attempt.kind === "sent") return attempt;
+      if (notes.outage !== undefined || notes.txHash !== undefined) {
+        return { kind: "unknown", ...known(), cause: notes.outage ?? attempt };
+      }
+      return attempt;
+    } catch (error) {
+      return { kind: "unknown", ...known(), cause: error };
+    }
+  }
+
+  #scheme({ version }: SignedProof, notes: CallNotes) {
+    return version === 2 ? new ExactEvmScheme(this.#signer(notes)) : new ExactEvmSchemeV1(this.#signer(notes));
   }
 
   /**
@@ -127,7 +142,9 @@ export function createOwnFacilitator(options: OwnFacilitatorOptions): Facilitato
    * Version 2 leaves a rejected `getCode` unhandled, which would end the process. So this signer records outages, and
    * `getCode` never rejects.
    */
-  function signer(notes: CallNotes): FacilitatorEvmSigner {
+  #signer(notes: CallNotes): FacilitatorEvmSigner {
+    const client = this.#client;
+    const timeout = this.#timeoutMs;
     const noting = async <T>(call: Promise<T>): Promise<T> => {
       try {
         return await untilAborted(call, notes.signal);
@@ -142,11 +159,11 @@ export function createOwnFacilitator(options: OwnFacilitatorOptions): Facilitato
       verifyTypedData: (call) => noting(client.verifyTypedData(call as never)),
       writeContract: ({ address, abi, functionName, args }) => {
         const data = encodeFunctionData({ abi: abi as Abi, functionName, args: [...args] });
-        return noting(send(address, data, notes));
+        return noting(this.#send(address, data, notes));
       },
       sendTransaction: () => Promise.reject(new Error("Smart wallets aren't deployed for payers")),
       waitForTransactionReceipt: ({ hash }) =>
-        noting(client.waitForTransactionReceipt({ hash, timeout: timeoutMs, pollingInterval: POLLING_MS })),
+        noting(client.waitForTransactionReceipt({ hash, timeout, pollingInterval: POLLING_MS })),
       getCode: async (call) => {
         try {
           return await noting(client.getCode(call));
@@ -159,36 +176,45 @@ export function createOwnFacilitator(options: OwnFacilitatorOptions): Facilitato
     };
   }
 
-  const scheme = ({ version }: SignedProof, notes: CallNotes) =>
-    version === 2 ? new ExactEvmScheme(signer(notes)) : new ExactEvmSchemeV1(signer(notes));
+  async #send(to: Address, data: Hex, notes: CallNotes): Promise<Hash> {
+    const { signal } = notes;
+    const client = this.#client;
+    const [estimate, { maxFeePerGas, maxPriorityFeePerGas }] = await Promise.all([
+      client.estimateGas({ account: client.account, to, data }),
+      client.estimateFeesPerGas(),
+    ]);
+    const sign = async (nonce: number): Promise<SignedTransaction> => {
+      const transaction = { to, data, nonce, gas: gasLimit(estimate), maxFeePerGas, maxPriorityFeePerGas };
+      const signed = await this.#transactions.sign(transaction);
+      // Recorded before sending: after a crash or a lost answer, the hash identifies the transaction.
+      await notes.beforeSending(signed.hash);
+      notes.txHash = signed.hash;
+      return signed;
+    };
+    try {
+      return await this.#queue.send(sign, signal);
+    } catch (error) {
+      // The node may have it without having confirmed so. A block will show it.
+      if (error instanceof TurnOverError && notes.txHash !== undefined) return notes.txHash;
+      throw error;
+    }
+  }
+}
 
+/** The node's operations for the queue of a key. */
+function nodeOf(client: Client): SendingNode {
+  const { address } = client.account;
   return {
-    async verify(proof, terms, signal) {
-      const notes: CallNotes = { signal, beforeSending: () => Promise.resolve() };
-      const { payload, requirements } = officialPayment(proof, terms);
+    transactionCount: () => client.getTransactionCount({ address, blockTag: "pending" }),
+    broadcast: (raw) => client.request({ method: "eth_sendRawTransaction", params: [raw] }, { retryCount: 0 }),
+    meaningOf: (error) => (error instanceof BaseError ? meaningOf(reasonOf(error)) : "other"),
+    async knows(hash) {
       try {
-        const { isValid, invalidReason } = await scheme(proof, notes).verify(payload, requirements);
-        if (notes.outage !== undefined) throw new ChainUnavailableError(network, notes.outage);
-        return isValid ? undefined : refusalOf(invalidReason);
+        await client.getTransaction({ hash });
+        return true;
       } catch (error) {
-        if (notes.outage !== undefined) throw new ChainUnavailableError(network, notes.outage);
+        if (error instanceof TransactionNotFoundError) return false;
         throw error;
-      }
-    },
-
-    async settle(proof, terms, signal, beforeSending) {
-      const notes: CallNotes = { signal, beforeSending };
-      const known = () => (notes.txHash === undefined ? {} : { txHash: notes.txHash });
-      const { payload, requirements } = officialPayment(proof, terms);
-      try {
-        const attempt = attemptOf(await scheme(proof, notes).settle(payload, requirements));
-        if (attempt.kind === "sent") return attempt;
-        if (notes.outage !== undefined || notes.txHash !== undefined) {
-          return { kind: "unknown", ...known(), cause: notes.outage ?? attempt };
-        }
-        return attempt;
-      } catch (error) {
-        return { kind: "unknown", ...known(), cause: error };
       }
     },
   };

@@ -14,36 +14,99 @@ import type { Terms } from "../offer/terms.ts";
 /** The use that a payment is reserved for. */
 export type Purpose = Pick<NewClaim, "agentId" | "keyId" | "paymentId" | "requestHash" | "operationId" | "pack">;
 
+/** Blocks before the current one that the search for a new authorisation's use includes. */
+const SEARCH_MARGIN_BLOCKS = 20;
+
 /** Dependencies of reservations. */
-export interface ReservationDeps {
+interface ReservationDeps {
   claims: Claims;
   chain: PaymentChain;
   /** Undefined if signed payments can't be settled. */
   facilitator: Facilitator | undefined;
 }
 
-/** Blocks before the current one that the search for a new authorisation's use includes. */
-const SEARCH_MARGIN_BLOCKS = 20;
-
 /**
  * Verifies proofs and reserves their payments. Each function throws ProofRefusedError for a rejected proof, and
  * FacilitatorUnavailableError or ChainUnavailableError if the proof can't be verified before the signal aborts.
  */
-export function createReservations({ claims, chain, facilitator }: ReservationDeps) {
-  const claimOf = (terms: Terms, payer: string, purpose: Purpose): Omit<NewClaim, "payment"> => ({
-    network: terms.network,
-    token: terms.token.address.toLowerCase(),
-    payer: payer.toLowerCase(),
-    payTo: terms.payTo.toLowerCase(),
-    amount: String(terms.amount),
-    ...purpose,
-  });
+export class Reservations {
+  readonly #claims: Claims;
+  readonly #chain: PaymentChain;
+  /** Undefined if signed payments can't be settled. */
+  readonly #facilitator: Facilitator | undefined;
+
+  constructor({ claims, chain, facilitator }: ReservationDeps) {
+    this.#claims = claims;
+    this.#chain = chain;
+    this.#facilitator = facilitator;
+  }
+
+  /**
+   * Reserves a payment that an official client has signed (EIP-3009).
+   * @returns undefined if it is already claimed, or if its id belongs to another payment
+   */
+  async signed(
+    proof: SignedProof,
+    terms: Terms,
+    purpose: Purpose,
+    { clocks: { chainTime, wallTime }, signal }: { clocks: Clocks; signal: AbortSignal },
+  ): Promise<ClaimRecord | undefined> {
+    const facilitator = this.#facilitator;
+    if (facilitator === undefined) throw new ProofRefusedError("payments_unavailable");
+    const { authorization, version, signature } = proof;
+    requireValidity(authorization, wallTime, chainTime);
+    // The block first: a use of the authorisation by this call can't be much older.
+    const head = await this.#chain.until(signal).head();
+    const refusal = await this.#refusalOf(facilitator, proof, terms, signal);
+    if (refusal !== undefined) throw new ProofRefusedError(refusal);
+    return this.#claims.reserve({
+      ...claimOf(terms, authorization.from, purpose),
+      nonce: authorization.nonce,
+      payment: {
+        version,
+        signature,
+        txHashes: [],
+        validAfter: String(authorization.validAfter),
+        validBefore: String(authorization.validBefore),
+        fromBlock: Math.max(0, head.number - SEARCH_MARGIN_BLOCKS),
+      },
+    });
+  }
+
+  /**
+   * Reserves a transfer that the caller has sent. A transaction with several such transfers pays for several calls.
+   * @returns undefined if each of them is already claimed
+   */
+  async transfer(
+    { txHash, from }: TransferProof,
+    terms: Terms,
+    purpose: Purpose,
+    signal: AbortSignal,
+  ): Promise<ClaimRecord | undefined> {
+    const lookup = await this.#chain.until(signal).lookupReceipt(txHash);
+    if (lookup.status === "unknown") throw new ProofRefusedError("transaction_not_found");
+    if (lookup.status === "pending") throw new ProofRefusedError("transaction_unconfirmed");
+    if (lookup.receipt.status !== "success") throw new ProofRefusedError("transaction_reverted");
+    const transfers = transfersOf(lookup.receipt);
+    const paying = transfers.filter((transfer) => mismatchOf(transfer, from, terms) === undefined);
+    if (paying.length === 0) throw new ProofRefusedError(closestMismatch(transfers, from, terms));
+    for (const { position, nonce } of paying) {
+      const claim = await this.#claims.reserve({
+        ...claimOf(terms, from, purpose),
+        txHash,
+        position,
+        ...(nonce === undefined ? {} : { nonce: nonce.toLowerCase() }),
+      });
+      if (claim !== undefined) return claim;
+    }
+    return undefined;
+  }
 
   /**
    * Why the facilitator rejects a payment; undefined if it doesn't. An insufficient balance is verified again after a block
    * younger than the request. A bad signature may be due to a wallet with code: the token then requires ERC-1271.
    */
-  async function refusalOf(
+  async #refusalOf(
     by: Facilitator,
     proof: SignedProof,
     terms: Terms,
@@ -52,76 +115,26 @@ export function createReservations({ claims, chain, facilitator }: ReservationDe
     const askedAt = new Date();
     const refusal = await by.verify(proof, terms, signal);
     if (refusal === "invalid_signature") {
-      const canSign = await chain.until(signal).signsForTokens(proof.authorization.from);
+      const canSign = await this.#chain.until(signal).signsForTokens(proof.authorization.from);
       return canSign ? refusal : "wallet_has_code";
     }
     if (refusal !== "insufficient_balance") return refusal;
     const { network, leadSeconds } = terms;
-    const { patienceMs } = claims;
-    await untilYoungerBlock({ chain: chain.until(signal), network, patienceMs, signal }, askedAt, leadSeconds);
+    const { patienceMs } = this.#claims;
+    await untilYoungerBlock({ chain: this.#chain.until(signal), network, patienceMs, signal }, askedAt, leadSeconds);
     return by.verify(proof, terms, signal);
   }
+}
 
+/** The fields that every claim has. */
+function claimOf(terms: Terms, payer: string, purpose: Purpose): Omit<NewClaim, "payment"> {
   return {
-    /**
-     * Reserves a payment that an official client has signed (EIP-3009).
-     * @returns undefined if it is already claimed, or if its id belongs to another payment
-     */
-    async signed(
-      proof: SignedProof,
-      terms: Terms,
-      purpose: Purpose,
-      { clocks: { chainTime, wallTime }, signal }: { clocks: Clocks; signal: AbortSignal },
-    ): Promise<ClaimRecord | undefined> {
-      if (facilitator === undefined) throw new ProofRefusedError("payments_unavailable");
-      const { authorization, version, signature } = proof;
-      requireValidity(authorization, wallTime, chainTime);
-      // The block first: a use of the authorisation by this call can't be much older.
-      const head = await chain.until(signal).head();
-      const refusal = await refusalOf(facilitator, proof, terms, signal);
-      if (refusal !== undefined) throw new ProofRefusedError(refusal);
-      return claims.reserve({
-        ...claimOf(terms, authorization.from, purpose),
-        nonce: authorization.nonce,
-        payment: {
-          version,
-          signature,
-          txHashes: [],
-          validAfter: String(authorization.validAfter),
-          validBefore: String(authorization.validBefore),
-          fromBlock: Math.max(0, head.number - SEARCH_MARGIN_BLOCKS),
-        },
-      });
-    },
-
-    /**
-     * Reserves a transfer that the caller has sent. A transaction with several such transfers pays for several calls.
-     * @returns undefined if each of them is already claimed
-     */
-    async transfer(
-      { txHash, from }: TransferProof,
-      terms: Terms,
-      purpose: Purpose,
-      signal: AbortSignal,
-    ): Promise<ClaimRecord | undefined> {
-      const lookup = await chain.until(signal).lookupReceipt(txHash);
-      if (lookup.status === "unknown") throw new ProofRefusedError("transaction_not_found");
-      if (lookup.status === "pending") throw new ProofRefusedError("transaction_unconfirmed");
-      if (lookup.receipt.status !== "success") throw new ProofRefusedError("transaction_reverted");
-      const transfers = transfersOf(lookup.receipt);
-      const paying = transfers.filter((transfer) => mismatchOf(transfer, from, terms) === undefined);
-      if (paying.length === 0) throw new ProofRefusedError(closestMismatch(transfers, from, terms));
-      for (const { position, nonce } of paying) {
-        const claim = await claims.reserve({
-          ...claimOf(terms, from, purpose),
-          txHash,
-          position,
-          ...(nonce === undefined ? {} : { nonce: nonce.toLowerCase() }),
-        });
-        if (claim !== undefined) return claim;
-      }
-      return undefined;
-    },
+    network: terms.network,
+    token: terms.token.address.toLowerCase(),
+    payer: payer.toLowerCase(),
+    payTo: terms.payTo.toLowerCase(),
+    amount: String(terms.amount),
+    ...purpose,
   };
 }
 

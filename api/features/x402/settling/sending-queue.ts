@@ -23,7 +23,7 @@ export interface SendingNode {
 }
 
 /** Dependencies of the queue. */
-export interface SendingQueueDeps {
+interface SendingQueueDeps {
   /** `network:address` of the key. */
   id: string;
   model: LastTransactionModel;
@@ -83,25 +83,67 @@ interface Turn {
  * processes never use a nonce twice, even if one was paused for longer than its lease. A process killed before it sent the
  * last transaction leaves no gap: the next process sends that first. The same holds for a turn that ends early.
  */
-export function createSendingQueue({ id, model, lease, node }: SendingQueueDeps) {
-  const waiting: Task[] = [];
-  let isSending = false;
+export class SendingQueue {
+  readonly #deps: SendingQueueDeps;
+  readonly #waiting: Task[] = [];
+  #isSending = false;
 
-  /** Stores the signed transaction. Returns false if another process has stored one since. */
-  async function store(last: LastTransactionRecord | null, nonce: number, raw: Hex): Promise<boolean> {
-    try {
-      // Matched, not modified: with the same nonce and fees the transaction is the same.
-      if (last !== null) return (await model.updateOne({ _id: id, raw: last.raw }, { nonce, raw })).matchedCount === 1;
-      await model.create({ _id: id, nonce, raw });
-      return true;
-    } catch (error) {
-      if (isDuplicateKey(error)) return false;
-      throw error;
+  constructor(deps: SendingQueueDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Sends one transaction, with at most `SENDS` requests.
+   * @param signal ends the wait. A transaction signed by then may still be sent before the next one
+   * @throws TurnOverError if the node doesn't answer, the node's error, one of the database, or the signal's reason
+   */
+  send(sign: SignFor, signal: AbortSignal): Promise<Hash> {
+    const { promise, resolve, reject } = Promise.withResolvers<Hash>();
+    this.#waiting.push({ sign, signal, resolve, reject });
+    if (!this.#isSending) void this.#sendWaiting();
+    return untilAborted(promise, signal);
+  }
+
+  /** Sends the queued transactions in turns, so that other processes get theirs. */
+  async #sendWaiting(): Promise<void> {
+    this.#isSending = true;
+    while (this.#waiting.length > 0) {
+      await this.#takeTurn();
+      if (this.#waiting.length > 0) await sleep(BETWEEN_TURNS_MS);
     }
+    this.#isSending = false;
+  }
+
+  /** Sends up to `TURN` queued transactions while the turn lasts. The turn begins with the lease. */
+  async #takeTurn(): Promise<void> {
+    let turn: Turn | undefined;
+    for (let begun = 0; begun < TURN; begun += 1) {
+      if (turn !== undefined && performance.now() - turn.startedAt > BEGIN_WITHIN_MS) break;
+      const task = this.#nextTask();
+      if (task === undefined) break;
+      try {
+        await this.#holdLease(task.signal);
+        turn ??= newTurn();
+        const signal = AbortSignal.any([task.signal, turn.signal]);
+        task.resolve(await untilAborted(this.#sendOne(task.sign, signal), signal));
+      } catch (error) {
+        task.reject(error);
+      }
+    }
+    // If this fails, the lease expires.
+    await this.#deps.lease.release().catch(() => undefined);
+  }
+
+  /** The first queued task that hasn't been aborted. */
+  #nextTask(): Task | undefined {
+    let task = this.#waiting.shift();
+    while (task?.signal.aborted === true) task = this.#waiting.shift();
+    return task;
   }
 
   /** Sends one transaction. An aborted one stops before its next step. */
-  async function send(sign: SignFor, signal: AbortSignal): Promise<Hash> {
+  async #sendOne(sign: SignFor, signal: AbortSignal): Promise<Hash> {
+    const { id, model, node } = this.#deps;
     let sends = 0;
     /** The transaction that the node refused because another one has its nonce. */
     let refused: { raw: Hex; error: unknown } | undefined;
@@ -131,8 +173,8 @@ export function createSendingQueue({ id, model, lease, node }: SendingQueueDeps)
       signal.throwIfAborted();
       const { hash, raw } = await sign(nonce);
       signal.throwIfAborted();
-      if (!(await store(last, nonce, raw))) {
-        await holdLease(signal);
+      if (!(await this.#store(last, nonce, raw))) {
+        await this.#holdLease(signal);
         continue;
       }
       try {
@@ -149,68 +191,31 @@ export function createSendingQueue({ id, model, lease, node }: SendingQueueDeps)
     throw new Error("Other transactions keep taking the nonces of this key", { cause: refused?.error });
   }
 
-  async function holdLease(signal: AbortSignal): Promise<void> {
-    for (let looks = 0; !(await untilAborted(lease.acquire(), signal)); looks += 1) {
+  /** Stores the signed transaction. Returns false if another process has stored one since. */
+  async #store(last: LastTransactionRecord | null, nonce: number, raw: Hex): Promise<boolean> {
+    const { id, model } = this.#deps;
+    try {
+      // Matched, not modified: with the same nonce and fees the transaction is the same.
+      if (last !== null) return (await model.updateOne({ _id: id, raw: last.raw }, { nonce, raw })).matchedCount === 1;
+      await model.create({ _id: id, nonce, raw });
+      return true;
+    } catch (error) {
+      if (isDuplicateKey(error)) return false;
+      throw error;
+    }
+  }
+
+  async #holdLease(signal: AbortSignal): Promise<void> {
+    for (let looks = 0; !(await untilAborted(this.#deps.lease.acquire(), signal)); looks += 1) {
       await sleep(pauseAfter(looks, LEASE_PAUSE), undefined, { signal });
     }
   }
+}
 
-  /** The first queued task that hasn't been aborted. */
-  function nextTask(): Task | undefined {
-    let task = waiting.shift();
-    while (task?.signal.aborted === true) task = waiting.shift();
-    return task;
-  }
-
-  /** Sends up to `TURN` queued transactions while the turn lasts. The turn begins with the lease. */
-  async function takeTurn(): Promise<void> {
-    let turn: Turn | undefined;
-    for (let begun = 0; begun < TURN; begun += 1) {
-      if (turn !== undefined && performance.now() - turn.startedAt > BEGIN_WITHIN_MS) break;
-      const task = nextTask();
-      if (task === undefined) break;
-      try {
-        await holdLease(task.signal);
-        turn ??= newTurn();
-        const signal = AbortSignal.any([task.signal, turn.signal]);
-        task.resolve(await untilAborted(send(task.sign, signal), signal));
-      } catch (error) {
-        task.reject(error);
-      }
-    }
-    // If this fails, the lease expires.
-    await lease.release().catch(() => undefined);
-  }
-
-  function newTurn(): Turn {
-    const over = new AbortController();
-    setTimeout(() => {
-      over.abort(new TurnOverError());
-    }, TURN_MS).unref();
-    return { startedAt: performance.now(), signal: over.signal };
-  }
-
-  /** Sends the queued transactions in turns, so that other processes get theirs. */
-  async function sendWaiting(): Promise<void> {
-    isSending = true;
-    while (waiting.length > 0) {
-      await takeTurn();
-      if (waiting.length > 0) await sleep(BETWEEN_TURNS_MS);
-    }
-    isSending = false;
-  }
-
-  return {
-    /**
-     * Sends one transaction, with at most `SENDS` requests.
-     * @param signal ends the wait. A transaction signed by then may still be sent before the next one
-     * @throws TurnOverError if the node doesn't answer, the node's error, one of the database, or the signal's reason
-     */
-    send(sign: SignFor, signal: AbortSignal): Promise<Hash> {
-      const { promise, resolve, reject } = Promise.withResolvers<Hash>();
-      waiting.push({ sign, signal, resolve, reject });
-      if (!isSending) void sendWaiting();
-      return untilAborted(promise, signal);
-    },
-  };
+function newTurn(): Turn {
+  const over = new AbortController();
+  setTimeout(() => {
+    over.abort(new TurnOverError());
+  }, TURN_MS).unref();
+  return { startedAt: performance.now(), signal: over.signal };
 }

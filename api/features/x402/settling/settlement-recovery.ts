@@ -2,9 +2,10 @@ import type { Address } from "viem";
 
 import { USDC_DOMAINS } from "../../../config/constants.ts";
 import { repeat } from "../../../jobs/background-loop.ts";
+import type { BackgroundLoop } from "../../../jobs/background-loop.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import type { Claims } from "./claims.ts";
-import type { ClaimRecord } from "../model.ts";
+import { isSigned } from "./settlement.ts";
 import type { Settlements, SignedClaim } from "./settlement.ts";
 import type { Terms } from "../offer/terms.ts";
 
@@ -17,8 +18,8 @@ const BATCH = 20;
 /** How long a pass keeps starting on further claims, in milliseconds. */
 const LOOK_MS = 30_000;
 
-/** Dependencies of the loop. */
-export interface SettlementRecoveryDeps {
+/** Dependencies of the recovery. */
+interface SettlementRecoveryDeps {
   claims: Claims;
   settlements: Settlements;
   log: Logger;
@@ -30,8 +31,35 @@ export interface SettlementRecoveryDeps {
  * Finishes settlements whose process was killed or whose outcome was unknown, for callers that don't return. The calls of a
  * paid pack are credited here at the latest. Several workers may run it: a claim has one owner.
  */
-export function createSettlementRecovery({ claims, settlements, log, timeoutMs }: SettlementRecoveryDeps) {
-  async function finish(id: string): Promise<void> {
+export class SettlementRecovery {
+  readonly loop: BackgroundLoop;
+  readonly #deps: SettlementRecoveryDeps;
+
+  constructor(deps: SettlementRecoveryDeps) {
+    this.#deps = deps;
+    this.loop = repeat({
+      name: "x402.finish",
+      step: async () => {
+        await this.look();
+        return PAUSE_MS;
+      },
+      retry: RETRY,
+      failed: "couldn't finish x402 settlements",
+      log: deps.log,
+    });
+  }
+
+  /** Finishes the longest abandoned claims until the time is over. The next pass continues with the others. */
+  async look(): Promise<void> {
+    const end = performance.now() + LOOK_MS;
+    for (const { _id } of await this.#deps.claims.findAbandoned(BATCH)) {
+      if (performance.now() > end) return;
+      await this.#finish(_id);
+    }
+  }
+
+  async #finish(id: string): Promise<void> {
+    const { claims, settlements, log, timeoutMs } = this.#deps;
     const claim = await claims.takeOver(id);
     if (claim === undefined || !isSigned(claim)) return;
     const settlement = await settlements.settle(claim, termsOf(claim), false, AbortSignal.timeout(timeoutMs));
@@ -42,31 +70,6 @@ export function createSettlementRecovery({ claims, settlements, log, timeoutMs }
       await claims.release(claim);
     }
   }
-
-  /** Finishes the longest abandoned claims until the time is over. The next pass continues with the others. */
-  async function look(): Promise<void> {
-    const end = performance.now() + LOOK_MS;
-    for (const { _id } of await claims.findAbandoned(BATCH)) {
-      if (performance.now() > end) return;
-      await finish(_id);
-    }
-  }
-
-  const loop = repeat({
-    name: "x402.finish",
-    async step() {
-      await look();
-      return PAUSE_MS;
-    },
-    retry: RETRY,
-    failed: "couldn't finish x402 settlements",
-    log,
-  });
-  return { look, loop };
-}
-
-function isSigned(claim: ClaimRecord): claim is SignedClaim {
-  return claim.payment !== undefined && claim.nonce !== undefined;
 }
 
 /** The terms of a claim, without resource and description, which settling doesn't need. */

@@ -23,8 +23,13 @@ export type Settlement =
 /** A claim for a signed payment. */
 export type SignedClaim = ClaimRecord & { payment: StoredPayment; nonce: string };
 
+/** Whether a claim is for a signed payment. */
+export function isSigned(claim: ClaimRecord): claim is SignedClaim {
+  return claim.payment !== undefined && claim.nonce !== undefined;
+}
+
 /** Dependencies of settlements. */
-export interface SettlementDeps {
+interface SettlementDeps {
   chain: PaymentChain;
   facilitator: Facilitator;
   log: Logger;
@@ -33,18 +38,58 @@ export interface SettlementDeps {
   onOutcome: (settlement: Settlement) => void;
 }
 
-export type Settlements = ReturnType<typeof createSettlements>;
-
 const POLL_MS = 200;
 /** Time for a last check of the chain after the payment's own time is over, in milliseconds. */
 const LAST_LOOK_MS = 500;
 
 /** Settles payments. The facilitator's answer is a hint; only the chain shows whether tokens have moved. */
-export function createSettlements(deps: SettlementDeps) {
-  const { chain, facilitator, log, noteTransaction, onOutcome } = deps;
+export class Settlements {
+  readonly #deps: SettlementDeps;
+
+  constructor(deps: SettlementDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Settles a claim's payment, or finds that it has already settled.
+   * @param isFirst true if nothing can have been sent for this claim before
+   * @param signal aborts when the payment's time is over; the outcome is known, or pending, soon afterwards
+   */
+  async settle(claim: SignedClaim, terms: Terms, isFirst: boolean, signal: AbortSignal): Promise<Settlement> {
+    const settlement = await this.#trySettling(claim, terms, isFirst, signal);
+    this.#deps.onOutcome(settlement);
+    return settlement;
+  }
+
+  async #trySettling(claim: SignedClaim, terms: Terms, isFirst: boolean, signal: AbortSignal): Promise<Settlement> {
+    const { chain, facilitator, log, noteTransaction } = this.#deps;
+    try {
+      if (!isFirst) {
+        const shown = await this.#onChain(claim, signal);
+        if (shown.kind === "unseen") return { kind: "pending", txHash: lastOf(claim) };
+        if (shown.kind !== "unused") return shown;
+        if (BigInt(shown.blockTimestamp) >= BigInt(claim.payment.validBefore)) {
+          return { kind: "failed", reason: "expired" };
+        }
+        // While a transaction is pending, a second one would only revert.
+        if (await isUnderWay(chain.until(signal), claim)) return { kind: "pending", txHash: lastOf(claim) };
+      }
+      const attempt = await facilitator.settle(proofOf(claim), terms, signal, async (txHash) => {
+        await noteTransaction(claim, txHash);
+        claim.payment.txHashes.push(txHash);
+      });
+      if (attempt.kind !== "sent") log.warn({ attempt, claim: claim._id }, "x402 settlement without a clear outcome");
+      if (attempt.kind !== "refused" && attempt.txHash !== undefined) await noteTransaction(claim, attempt.txHash);
+      return await this.#confirmed(claim, attempt, isFirst, signal);
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+      log.warn({ err: error, claim: claim._id }, "the chain is unavailable during an x402 settlement");
+      return { kind: "pending", txHash: lastOf(claim) };
+    }
+  }
 
   /** The payment's state on chain. `unused`: no transaction has used the authorisation. `unseen`: one has, but isn't visible yet. */
-  async function onChain(
+  async #onChain(
     claim: SignedClaim,
     signal: AbortSignal,
   ): Promise<Settlement | { kind: "unused"; blockTimestamp: number } | { kind: "unseen" }> {
@@ -53,7 +98,7 @@ export function createSettlements(deps: SettlementDeps) {
       from: claim.payer as Address,
       nonce: claim.nonce as Hex,
     };
-    const use = await chain.until(signal).authorizationUse(authorization, claim.payment.fromBlock);
+    const use = await this.#deps.chain.until(signal).authorizationUse(authorization, claim.payment.fromBlock);
     if (use.status === "unused") return { kind: "unused", blockTimestamp: use.blockTimestamp };
     if (use.status === "unseen") return { kind: "unseen" };
     if (use.status === "void") return { kind: "failed", reason: "authorization_used" };
@@ -73,7 +118,7 @@ export function createSettlements(deps: SettlementDeps) {
    * Waits until the chain shows the transaction that the facilitator reports as sent. Only a refusal of the first attempt is
    * certain: a later one may be refused because an earlier one was sent, which the service's node may not show yet.
    */
-  async function confirmed(
+  async #confirmed(
     claim: SignedClaim,
     attempt: SettleAttempt,
     isFirst: boolean,
@@ -82,7 +127,7 @@ export function createSettlements(deps: SettlementDeps) {
     const txHash = attempt.kind === "refused" ? lastOf(claim) : (attempt.txHash ?? lastOf(claim));
     for (;;) {
       const isLate = signal.aborted;
-      const shown = await onChain(claim, isLate ? AbortSignal.timeout(LAST_LOOK_MS) : signal);
+      const shown = await this.#onChain(claim, isLate ? AbortSignal.timeout(LAST_LOOK_MS) : signal);
       if (shown.kind === "unused") {
         if (BigInt(shown.blockTimestamp) >= BigInt(claim.payment.validBefore))
           return { kind: "failed", reason: "expired" };
@@ -93,50 +138,6 @@ export function createSettlements(deps: SettlementDeps) {
       await sleep(POLL_MS);
     }
   }
-
-  async function trySettling(
-    claim: SignedClaim,
-    terms: Terms,
-    isFirst: boolean,
-    signal: AbortSignal,
-  ): Promise<Settlement> {
-    try {
-      if (!isFirst) {
-        const shown = await onChain(claim, signal);
-        if (shown.kind === "unseen") return { kind: "pending", txHash: lastOf(claim) };
-        if (shown.kind !== "unused") return shown;
-        if (BigInt(shown.blockTimestamp) >= BigInt(claim.payment.validBefore)) {
-          return { kind: "failed", reason: "expired" };
-        }
-        // While a transaction is pending, a second one would only revert.
-        if (await isUnderWay(chain.until(signal), claim)) return { kind: "pending", txHash: lastOf(claim) };
-      }
-      const attempt = await facilitator.settle(proofOf(claim), terms, signal, async (txHash) => {
-        await noteTransaction(claim, txHash);
-        claim.payment.txHashes.push(txHash);
-      });
-      if (attempt.kind !== "sent") log.warn({ attempt, claim: claim._id }, "x402 settlement without a clear outcome");
-      if (attempt.kind !== "refused" && attempt.txHash !== undefined) await noteTransaction(claim, attempt.txHash);
-      return await confirmed(claim, attempt, isFirst, signal);
-    } catch (error) {
-      if (!(error instanceof ChainUnavailableError)) throw error;
-      log.warn({ err: error, claim: claim._id }, "the chain is unavailable during an x402 settlement");
-      return { kind: "pending", txHash: lastOf(claim) };
-    }
-  }
-
-  return {
-    /**
-     * Settles a claim's payment, or finds that it has already settled.
-     * @param isFirst true if nothing can have been sent for this claim before
-     * @param signal aborts when the payment's time is over; the outcome is known, or pending, soon afterwards
-     */
-    async settle(claim: SignedClaim, terms: Terms, isFirst: boolean, signal: AbortSignal): Promise<Settlement> {
-      const settlement = await trySettling(claim, terms, isFirst, signal);
-      onOutcome(settlement);
-      return settlement;
-    },
-  };
 }
 
 async function isUnderWay(chain: PaymentReads, claim: SignedClaim): Promise<boolean> {
