@@ -18,6 +18,10 @@ WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
 COPY package.json ./
 COPY api api
+# The guides that the API serves.
+COPY docs/tour.md docs/
+COPY docs/api docs/api
+COPY docs/operations docs/operations
 # deploy/deployments has the addresses of the contracts; DEPLOYMENT_* can name files elsewhere.
 COPY deploy deploy
 # API and worker need the same volume here, or SEARCH_INDEX_URL names an object store.

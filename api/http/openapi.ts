@@ -47,6 +47,7 @@ export function describeApi(routes: readonly RouteDefinition<never>[], version: 
         "Every path under `/api/v1` is also served under `/v1`. Errors have the shape " +
         "`{success: false, error, code, details?}`. Amounts of tokens are decimal strings in token units.",
     },
+    externalDocs: { description: "Guides", url: "/guides" },
     tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
     components: {

@@ -9,6 +9,8 @@ import { expect } from "chai";
 function productionFolder(): string {
   const dir = mkdtempSync(join(tmpdir(), "production-"));
   cpSync("api", join(dir, "api"), { recursive: true });
+  for (const guides of ["docs/tour.md", "docs/api", "docs/operations"])
+    cpSync(guides, join(dir, guides), { recursive: true });
   cpSync("package.json", join(dir, "package.json"));
   const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8")) as {
     packages: Record<string, { dev?: boolean; devOptional?: boolean }>;
@@ -46,6 +48,20 @@ describe("a production install", () => {
       });
     });
     expect(output).to.equal("function\n");
+  });
+
+  it("holds the guides that the API serves", async () => {
+    const script = `
+      const { docsModule } = await import("./api/features/docs/module.ts");
+      const { guides } = docsModule.create({}).services;
+      console.log(guides.list().every(({ name }) => guides.read(name).html.includes("<h1 ")), guides.list().length > 30);`;
+    const output = await new Promise<string>((done) => {
+      const args = ["--input-type=module", "--eval", script];
+      execFile(process.execPath, args, { cwd: dir, env: {} }, (_error, stdout, stderr) => {
+        done(stdout + stderr);
+      });
+    });
+    expect(output).to.equal("true true\n");
   });
 
   for (const main of ["api/server.ts", "api/worker.ts"]) {

@@ -1,7 +1,16 @@
+import { fileURLToPath } from "node:url";
+
 import { defineFeature } from "../feature.ts";
+import { guideRoutes } from "./guide-routes.ts";
+import { Guides } from "./guides.ts";
 import { docsRoutes } from "./routes.ts";
 
 export type { DocsDeps } from "./routes.ts";
 
-/** The API description and its web pages. */
-export const docsModule = defineFeature({ routes: docsRoutes, create: () => ({ services: {} }) });
+const root = fileURLToPath(new URL("../../../docs/", import.meta.url));
+
+/** The API description, the callers' guides, and their web pages. */
+export const docsModule = defineFeature({
+  routes: [...docsRoutes, ...guideRoutes],
+  create: () => ({ services: { guides: new Guides({ root }) } }),
+});

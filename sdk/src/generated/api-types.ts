@@ -10258,3 +10258,67 @@ export type DocsReadAssetResponses = {
 };
 
 export type DocsReadAssetResponse = DocsReadAssetResponses[keyof DocsReadAssetResponses];
+
+export type GuidesListData = {
+  body?: never;
+  path?: never;
+  query?: never;
+  url: "/guides";
+};
+
+export type GuidesListErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+};
+
+export type GuidesListError = GuidesListErrors[keyof GuidesListErrors];
+
+export type GuidesListResponses = {
+  /**
+   * The guides as a web page
+   */
+  200: string;
+};
+
+export type GuidesListResponse = GuidesListResponses[keyof GuidesListResponses];
+
+export type GuidesReadData = {
+  body?: never;
+  path: {
+    page: string;
+  };
+  query?: never;
+  url: "/guides/{page}";
+};
+
+export type GuidesReadErrors = {
+  /**
+   * `validation_error`: The request doesn't match its schema
+   */
+  400: Error;
+  /**
+   * `not_found`: Not found
+   */
+  404: Error;
+  /**
+   * `internal_error`: Something went wrong on our side
+   */
+  500: Error;
+};
+
+export type GuidesReadError = GuidesReadErrors[keyof GuidesReadErrors];
+
+export type GuidesReadResponses = {
+  /**
+   * A guide as a web page
+   */
+  200: string;
+};
+
+export type GuidesReadResponse = GuidesReadResponses[keyof GuidesReadResponses];

@@ -83,6 +83,7 @@ describe("while the database is unavailable", () => {
       "POST /api/v1/discover": ["/api/v1/discover", { body: { query: "invoice reconciliation" } }],
       "GET /api/v1/agents/score": [`/api/v1/agents/score?address=${agent.walletAddress}`, {}],
       "GET /docs/{file}": ["/docs/start.js", {}],
+      "GET /guides/{page}": ["/guides/webhooks", {}],
       "POST /internal/webhooks/chain": [
         "/internal/webhooks/chain",
         { rawBody: "{}", headers: { "content-type": "application/json", "x-service-signature": pushSignature() } },

@@ -29,6 +29,7 @@ const KEYLESS = [
     "GET /api/v1/x402/packs",
   ],
   ...["GET /health", "GET /ready", "GET /openapi.json", "GET /docs", "GET /docs/{file}"],
+  ...["GET /guides", "GET /guides/{page}"],
 ];
 
 describe("the HTTP layer", () => {

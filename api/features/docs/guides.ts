@@ -1,0 +1,113 @@
+import { readFileSync, readdirSync } from "node:fs";
+import path from "node:path";
+
+import markdownIt from "markdown-it";
+
+import { createHeadingIds } from "../../lib/heading-ids.ts";
+
+/** A guide as the index lists it. */
+interface GuideTitle {
+  /** The last segment of its path: `webhooks`, `operations-accept`. */
+  name: string;
+  title: string;
+}
+
+/** The Markdown of a guide, and where links lead from it. */
+interface Source extends GuideTitle {
+  /** Path below the folder of the documentation: `api/webhooks.md`. */
+  file: string;
+  text: string;
+}
+
+type Parser = ReturnType<typeof markdownIt>;
+type Token = ReturnType<Parser["parse"]>[number];
+
+/** The folders of the callers' guides, with the prefix of their names. */
+const FOLDERS = [
+  { folder: "api", prefix: "" },
+  { folder: "operations", prefix: "operations-" },
+];
+
+/**
+ * The callers' guides as HTML. The pages are listed and read once, when the service starts, so that no request names a
+ * file. Raw HTML in a page is escaped, and a link to a page that isn't served becomes text.
+ */
+export class Guides {
+  readonly #sources: ReadonlyMap<string, Source>;
+  readonly #names: ReadonlyMap<string, string>;
+  readonly #rendered = new Map<string, string>();
+  readonly #parser = markdownIt({ html: false });
+
+  /** @param root the folder of the documentation */
+  constructor({ root }: { root: string }) {
+    const files = FOLDERS.flatMap(({ folder, prefix }) =>
+      readdirSync(path.join(root, folder))
+        .filter((file) => file.endsWith(".md"))
+        .sort()
+        .map((file) => ({ name: nameOf(file, prefix), file: `${folder}/${file}` })),
+    );
+    const sources = [{ name: "tour", file: "tour.md" }, ...files].map(({ name, file }) => {
+      const text = withoutComments(readFileSync(path.join(root, file), "utf8"));
+      return { name, file, text, title: /^# (.+)$/m.exec(text)?.[1]?.replaceAll("`", "") ?? name };
+    });
+    this.#sources = new Map(sources.map((source) => [source.name, source]));
+    this.#names = new Map(sources.map(({ name, file }) => [file, name]));
+  }
+
+  list(): GuideTitle[] {
+    return [...this.#sources.values()].map(({ name, title }) => ({ name, title }));
+  }
+
+  /** The title and the HTML of a guide; undefined if there is none of this name. */
+  read(name: string): { title: string; html: string } | undefined {
+    const source = this.#sources.get(name);
+    if (source === undefined) return undefined;
+    const html = this.#rendered.get(name) ?? this.#render(source);
+    this.#rendered.set(name, html);
+    return { title: source.title, html };
+  }
+
+  #render({ file, text }: Source): string {
+    const tokens = this.#parser.parse(text, {});
+    const toId = createHeadingIds();
+    for (const [at, token] of tokens.entries()) {
+      if (token.type === "heading_open") token.attrSet("id", toId(headingText(tokens[at + 1])));
+      if (token.children !== null) token.children = this.#withServedLinks(token.children, file);
+    }
+    return this.#parser.renderer.render(tokens, this.#parser.options, {});
+  }
+
+  /** Rewrites links to other guides, and keeps only the text of those to pages that aren't served. */
+  #withServedLinks(tokens: readonly Token[], file: string): Token[] {
+    let isDropped = false;
+    return tokens.filter((token) => {
+      if (token.type === "link_close") return !isDropped;
+      if (token.type !== "link_open") return true;
+      const address = this.#addressFrom(file, String(token.attrGet("href") ?? ""));
+      isDropped = address === undefined;
+      if (address !== undefined) token.attrSet("href", address);
+      return !isDropped;
+    });
+  }
+
+  #addressFrom(file: string, href: string): string | undefined {
+    if (/^(https?:|#)/.test(href)) return href;
+    const [target = "", anchor] = href.split("#");
+    const name = this.#names.get(path.posix.join(path.posix.dirname(file), target));
+    if (name === undefined) return undefined;
+    return anchor === undefined ? `/guides/${name}` : `/guides/${name}#${anchor}`;
+  }
+}
+
+function nameOf(file: string, prefix: string): string {
+  return file === "README.md" ? prefix.replace(/-$/, "") : `${prefix}${path.basename(file, ".md")}`;
+}
+
+/** Comments mark what tests compare. With raw HTML off they would be shown. */
+function withoutComments(text: string): string {
+  return text.replaceAll(/<!--.*?-->/gs, "");
+}
+
+function headingText(token: Token | undefined): string {
+  return (token?.children ?? []).map(({ content }) => content).join("");
+}

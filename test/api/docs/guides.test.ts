@@ -1,0 +1,136 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { assert } from "chai";
+
+import { Guides } from "../../../api/features/docs/guides.ts";
+import { assertError, startTestApi } from "../../fixtures/api.ts";
+import type { TestApi } from "../../fixtures/api.ts";
+
+const linksOf = (html: string) => [...html.matchAll(/href="([^"]+)"/g)].map(([, link]) => link ?? "");
+const idsOf = (html: string) => new Set([...html.matchAll(/<h\d id="([^"]+)"/g)].map(([, id]) => id));
+
+describe("the guides", () => {
+  describe("as served", () => {
+    let api: TestApi;
+    before(async () => {
+      api = await startTestApi();
+    });
+    after(() => api.close());
+
+    it("lists every page for callers", async () => {
+      const { status, text } = await api.request("GET", "/guides");
+      assert.strictEqual(status, 200);
+      const names = linksOf(text).flatMap((link) =>
+        link.startsWith("/guides/") ? [link.slice("/guides/".length)] : [],
+      );
+      const inFolder = (folder: string, prefix: string) =>
+        readdirSync(`docs/${folder}`).map((file) => `${prefix}${file.replace(/\.md$/, "")}`);
+      const expected = [
+        ...["tour", "operations"],
+        ...inFolder("api", ""),
+        ...inFolder("operations", "operations-").filter((name) => name !== "operations-README"),
+      ];
+      assert.sameMembers(names, expected);
+    });
+
+    it("renders each page with its title, and every link between them leads to a page and a heading", async () => {
+      const { text: index } = await api.request("GET", "/guides");
+      const links = linksOf(index);
+      assert.isAbove(links.length, 30);
+      const pages = new Map<string, string>();
+      for (const link of links) {
+        const { status, text, headers } = await api.request("GET", link);
+        assert.strictEqual(status, 200, link);
+        assert.match(headers.get("content-type") ?? "", /^text\/html/, link);
+        pages.set(link, text);
+      }
+      let followed = 0;
+      for (const [page, text] of pages) {
+        if (page === "/docs") continue;
+        assert.include(text, "<h1 id=", page);
+        for (const link of linksOf(text)) {
+          if (/^https?:/.test(link)) continue;
+          const [target = "", anchor] = link.split("#");
+          const found = target === "" ? text : (pages.get(target) ?? (await api.request("GET", target)).text);
+          if (target !== "" && target !== "/guides") assert.ok(pages.has(target), `${page} links to ${link}`);
+          if (anchor !== undefined) assert.ok(idsOf(found).has(anchor), `${page} links to ${link}`);
+          followed += 1;
+        }
+      }
+      assert.isAbove(followed, 100);
+    });
+
+    it("loads nothing, runs no script and allows only its own style", async () => {
+      const { headers, text } = await api.request("GET", "/guides/webhooks");
+      const policy = headers.get("content-security-policy") ?? "";
+      assert.match(policy, /^default-src 'none'; style-src 'sha256-[\w+/]+='; base-uri 'none'; form-action 'none'; /);
+      assert.notInclude(policy, "unsafe");
+      assert.notMatch(text, /<(script|link|img|iframe)\b/);
+    });
+
+    it("is a 404 not_found for every other name, whatever path it spells", async () => {
+      for (const name of [
+        "unknown",
+        "README",
+        "webhooks.md",
+        "WEBHOOKS",
+        "..%2Fpackage.json",
+        "api%2Fwebhooks",
+        "constructor",
+      ]) {
+        assertError(await api.request("GET", `/guides/${name}`), 404, "not_found");
+      }
+    });
+
+    it("is linked from the API's description", async () => {
+      const { body } = await api.request("GET", "/openapi.json");
+      assert.strictEqual((await api.request("GET", body.externalDocs.url as string)).status, 200);
+    });
+  });
+
+  describe("from pages with markup", () => {
+    let root: string;
+    before(() => {
+      root = mkdtempSync(join(tmpdir(), "guides-"));
+      for (const folder of ["api", "operations", "inside"]) mkdirSync(join(root, folder));
+      writeFileSync(join(root, "tour.md"), "# Tour\n");
+      writeFileSync(join(root, "inside", "secret.md"), "# Secret\n");
+    });
+    after(() => {
+      rmSync(root, { recursive: true, force: true });
+    });
+    const render = (text: string) => {
+      writeFileSync(join(root, "api", "page.md"), text);
+      return new Guides({ root }).read("page")?.html ?? "";
+    };
+
+    it("escapes HTML, and makes no link that runs a script", () => {
+      const html = render(
+        "# T\n\n<script>alert(1)</script> <b>x</b>\n\n[a](javascript:alert(1)) [b](data:text/html,x)\n",
+      );
+      assert.include(html, "&lt;script&gt;alert(1)&lt;/script&gt; &lt;b&gt;x&lt;/b&gt;");
+      assert.notInclude(html, "href");
+    });
+
+    it("keeps the text of a link to a page that isn't served", () => {
+      const html = render(
+        "# T\n\nSee [the secret](../inside/secret.md), [above](../../README.md) and [the tour](../tour.md#tour).\n",
+      );
+      assert.include(html, 'See the secret, above and <a href="/guides/tour#tour">the tour</a>.');
+    });
+
+    it("shows no comments", () => {
+      assert.include(render("# T\n\nIt costs <!-- gas:x -->12<!-- /gas -->.\n"), "It costs 12.");
+    });
+
+    it("reads each page once", () => {
+      const guides = new Guides({ root });
+      const first = guides.read("page")?.html;
+      writeFileSync(join(root, "api", "page.md"), "# Another\n");
+      assert.strictEqual(guides.read("page")?.html, first);
+      assert.strictEqual(new Guides({ root }).read("page")?.title, "Another");
+    });
+  });
+});
