@@ -26,7 +26,7 @@ Measures what happens between a block and those who wait for it, behind anvil an
                 waits for nothing, and the block in the subgraph
   mapping       events that graph-node indexes in a second with our mappings, from scratch, in blocks of 60 new deals each.
                 Floor: the same events with handlers that do nothing; three times each, in turns
-  queries       every query that the API sends and those of subgraph/README.md, with 100,000 escrows in the subgraph, and
+  queries       every query that the API sends and those of subgraph/queries.md, with 100,000 escrows in the subgraph, and
                 which indexes Postgres uses for each. Floor: an escrow by its key. A statement that reads all of a table
                 with a thousand rows is a fault, and ends the command with 1
   catchUp       graph-node is stopped while 10 minutes of deals, 30 a second, are mined: as many blocks with the same content

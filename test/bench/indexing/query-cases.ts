@@ -128,7 +128,7 @@ export function apiQueries({ deals, from, to }: IndexedHistory): QueryCase[] {
   ];
 }
 
-/** The example queries of subgraph/README.md. */
+/** The example queries of subgraph/queries.md. */
 export function readmeQueries({ network, deals, from, to }: IndexedHistory): QueryCase[] {
   const deal = (turn: number) => deals[(turn * STRIDE) % deals.length] as MinedDeal;
   const agent = (turn: number) => ({ agent: deal(turn).seller.toLowerCase() });

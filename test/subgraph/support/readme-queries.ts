@@ -3,9 +3,9 @@ import { join } from "node:path";
 
 import { SUBGRAPH_SOURCES } from "../../../scripts/local/paths.ts";
 
-/** The queries of the subgraph's README by their names. */
+/** The queries of subgraph/queries.md by their names. */
 export function readQueries(): ReadonlyMap<string, string> {
-  const readme = readFileSync(join(SUBGRAPH_SOURCES, "README.md"), "utf8");
-  const queries = [...readme.matchAll(/^```graphql\n(query (\w+)[^]*?)^```$/gm)];
+  const page = readFileSync(join(SUBGRAPH_SOURCES, "queries.md"), "utf8");
+  const queries = [...page.matchAll(/^```graphql\n(query (\w+)[^]*?)^```$/gm)];
   return new Map(queries.map(([, text = "", name = ""]) => [name, text]));
 }
