@@ -27,6 +27,7 @@ export default {
     "test/bench/disputes/cases/**/*.ts",
     // Run by `npm run lint`.
     "scripts/quality/mutation-api/check-faults.ts",
+    "scripts/quality/docs/check-docs.ts",
     "scripts/quality/typed.ts",
   ],
   project: ["**/*.{ts,mts,mjs,cjs,js}", "!subgraph/src/**"],

@@ -15,6 +15,7 @@ const ofSources: Check[] = [
   ["prettier", "prettier", ["--check", "--log-level", "warn", "."]],
   ["solhint", "solhint", ["--max-warnings", "0", ...solidity]],
   ["injected faults", "node", ["scripts/quality/mutation-api/check-faults.ts"]],
+  ["pages", "node", ["scripts/quality/docs/check-docs.ts"]],
   ["solhint of the proofs", "solhint", ["--max-warnings", "0", "--config", "test/prove/.solhint.json", ...proofs]],
 ];
 /** It keeps all types in memory, 3 GB: more than Node takes by itself on a machine with 8 GB. */
