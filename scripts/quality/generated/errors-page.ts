@@ -22,14 +22,11 @@ nothing but \`error\` in its body.
 A 402 that asks for a payment has a body of its own, with \`budget\` and \`payment\`: see [paying per call](x402.md).
 
 **A 403 that is not JSON does not come from this service.** The bot protection of a content delivery network in front of it
-may have blocked the request: check the answer's headers for its origin, slow down, and ask the operator to allow your
+may have blocked the request. Check the answer's headers for its origin, slow down, and ask the operator to allow your
 address. Every 403 from the service itself is JSON with a \`code\`.
 
 Every path under \`/api/v1\` is also served under \`/v1\`. This page is generated from the catalogue in
-\`api/http/errors.ts\` and the routes that list its codes.
-
-| Status | Code | Text | Where |
-|---|---|---|---|
+\`api/http/errors.ts\` and the routes that list its codes. Under each code stands where it is answered.
 `;
 
 const UNREADABLE = "before any route; the connection is closed";
@@ -72,29 +69,30 @@ const ELSEWHERE: Readonly<Partial<Record<ErrorCode, string>>> = {
 
 /**
  * The page docs/api/errors.md: the catalogue by status, each code with the routes that may answer it.
- * @throws Error if nothing says where a code is answered, or if that refers to another row: the rows are sorted
+ * @throws Error if nothing says where a code is answered, or if that refers to another code: the codes are sorted
  */
 export function errorsPage(routes: readonly RouteDefinition<never>[]): string {
-  const rows = Object.entries(ERROR_CATALOGUE)
-    .sort(([, left], [, right]) => left.status - right.status)
-    .map(([code, { status, text }]) => {
-      const where = PIPELINE[code as ErrorCode] ?? placesOf(code as ErrorCode, routes);
-      if (where === "" || where.startsWith("the same"))
-        throw new Error(`${code}: say in PIPELINE where it is answered`);
-      return `| ${status} | \`${code}\` | ${text} | ${where} |`;
-    });
-  return `${INTRODUCTION}${rows.join("\n")}\n`;
+  const codes = Object.entries(ERROR_CATALOGUE).sort(([, left], [, right]) => left.status - right.status);
+  const entries = codes.map(([code, { status, text }], at) => {
+    const known = PIPELINE[code as ErrorCode];
+    const places = known === undefined ? placesOf(code as ErrorCode, routes) : [known];
+    if (places.length === 0 || places.some((place) => place.startsWith("the same")))
+      throw new Error(`${code}: say in PIPELINE where it is answered`);
+    const heading = codes[at - 1]?.[1].status === status ? "" : `\n## ${String(status)}\n`;
+    return `${heading}\n### \`${code}\`\n\n${text}.\n\n${places.map((place) => `- ${place}\n`).join("")}`;
+  });
+  return `${INTRODUCTION}${entries.join("")}`;
 }
 
 /** The routes that name a code, or else those that the pipeline adds it to. */
-function placesOf(code: ErrorCode, routes: readonly RouteDefinition<never>[]): string {
+function placesOf(code: ErrorCode, routes: readonly RouteDefinition<never>[]): string[] {
   const naming = routes.filter(({ errors }) => errors.includes(code));
   const answering = naming.length > 0 ? naming : routes.filter((route) => isToBeNamed(route, code));
   const elsewhere = ELSEWHERE[code];
   return [
     ...answering.map(({ method, path }) => `\`${method} ${path}\``),
     ...(elsewhere === undefined ? [] : [elsewhere]),
-  ].join("<br>");
+  ];
 }
 
 /** Every route with a budget may answer `already_processed` to a paid call: that is said once, in ELSEWHERE. */
