@@ -77,6 +77,9 @@ export interface SendingRecord {
   reverts: number;
 }
 
+/** A record with a signed transaction: its wallet and nonce are set. */
+export type Flight<R extends SendingRecord> = R & Required<Pick<SendingRecord, "from" | "nonce">>;
+
 export type SendingModel<R extends SendingRecord> = Model<R>;
 
 const required = { required: true } as const;

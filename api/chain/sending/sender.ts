@@ -2,23 +2,21 @@ import { isAddressEqual } from "viem";
 
 import type { Network } from "../../config/constants.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { pauseAfter } from "../../lib/retry.ts";
 import type { ReceiptLookup } from "../receipt-lookup.ts";
 import type { SendingChain, SendingHead } from "../sending-chain.ts";
-import type { TransactionSigner } from "../signer.ts";
 import { Broadcasts } from "./broadcasts.ts";
 import { firstOffer, gasLimit, nextOffer } from "./fees.ts";
-import type { Offer } from "./fees.ts";
 import { refusalProblem } from "./problems.ts";
 import type { SendingProblem } from "./problems.ts";
-import type { SendingRecord, SendingState, SigningAttempt } from "./record.ts";
-import type { Change, Extra, SendingStore } from "./store.ts";
+import { Progress } from "./progress.ts";
+import type { Flight, SendingRecord } from "./record.ts";
+import { Signing } from "./signing.ts";
+import type { Change, SendingStore } from "./store.ts";
 import type { SendingTimings } from "./timings.ts";
-import { BudgetSpentError } from "./work.ts";
 import type { Work } from "./work.ts";
 
 /** Dependencies of the sender of one network. */
-export interface SenderDeps<R extends SendingRecord> {
+interface SenderDeps<R extends SendingRecord> {
   network: Network;
   chain: SendingChain;
   work: Work<R>;
@@ -28,21 +26,8 @@ export interface SenderDeps<R extends SendingRecord> {
   timings: SendingTimings;
 }
 
-/** Takes the next step of a call. */
-export interface Sender<R extends SendingRecord> {
-  look(record: R, head: SendingHead): Promise<void>;
-  /** Looks again later, after an error that isn't known. */
-  postpone(record: R): Promise<void>;
-}
-
 /** The problem of a transaction that no node has. */
 const NOT_IN_POOL: SendingProblem = "not_in_pool";
-
-/** Times that a nonce is allocated again because another process took it. */
-const ALLOCATIONS = 5;
-
-/** A record with a signed transaction: its wallet and nonce are set. */
-type Flight<R extends SendingRecord> = R & Required<Pick<SendingRecord, "from" | "nonce">>;
 
 type Mined = Extract<ReceiptLookup, { status: "mined" }>["receipt"];
 
@@ -51,167 +36,93 @@ type Mined = Extract<ReceiptLookup, { status: "mined" }>["receipt"];
  * signed. It stores before it sends, and every write fails if another process has changed the record since it was read. So
  * a look may be cut off after any instruction, and two may run at once.
  */
-export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Sender<R> {
-  const { network, chain, work, store, log, now, timings } = deps;
-  const { noun, budget } = work;
-  const broadcasts = new Broadcasts(deps);
+export class Sender<R extends SendingRecord> {
+  readonly #deps: SenderDeps<R>;
+  readonly #broadcasts: Broadcasts<R>;
+  readonly #progress: Progress<R>;
+  readonly #signing: Signing<R>;
 
-  const inMs = (ms: number): Date => new Date(now().getTime() + ms);
-
-  /** Writes the result of a look. */
-  async function move(
-    record: R,
-    state: SendingState,
-    { problem = null, detail = null, ...change }: Change = {},
-    extra?: Extra,
-  ): Promise<R | undefined> {
-    const hasChanged = state !== record.state || problem !== record.problem;
-    const written = await store.write(
-      record,
-      {
-        state,
-        problem,
-        detail,
-        failures: problem === null ? 0 : record.failures + 1,
-        ...(hasChanged ? { since: now() } : {}),
-        ...change,
-      },
-      extra,
-    );
-    if (hasChanged && written !== undefined) report(written);
-    return written;
+  constructor(deps: SenderDeps<R>) {
+    this.#deps = deps;
+    this.#broadcasts = new Broadcasts(deps);
+    this.#progress = new Progress(deps);
+    this.#signing = new Signing({ ...deps, progress: this.#progress });
   }
 
-  function report(record: R): void {
-    const { state, problem, detail, txHash, attempts } = record;
-    const facts = { ...work.factsOf(record), network, state, problem, detail, txHash: txHash ?? attempts.at(-1)?.hash };
-    if (problem !== null) log.warn(facts, `the ${noun} isn't on chain yet: ${problem}`);
-    else log.info(facts, `the ${noun} is ${state}`);
+  /** Takes the next step of a call. */
+  async look(record: R, head: SendingHead): Promise<void> {
+    const { inFlight, from, nonce } = record;
+    if (inFlight && from !== undefined && nonce !== undefined) await this.#watch({ ...record, from, nonce }, head);
+    else await this.#begin(record, head);
   }
 
-  /** A problem that time or an operator solves. */
-  async function hold(record: R, problem: string, detail: string, change: Change = {}): Promise<void> {
-    const pauseMs = pauseAfter(record.failures, timings.retry);
-    const dueAt = inMs(record.inFlight ? Math.min(pauseMs, timings.watchMs) : pauseMs);
-    await move(record, "held", { problem, detail, dueAt, ...change });
+  /** Looks again later, after an error that isn't known. */
+  async postpone(record: R): Promise<void> {
+    await this.#progress.hold(record, "unexpected", "see the log");
   }
 
   // ----------------------------------------------------------------------------------------------
   // Nothing may be mined
   // ----------------------------------------------------------------------------------------------
 
-  async function begin(record: R, head: SendingHead): Promise<void> {
+  async #begin(record: R, head: SendingHead): Promise<void> {
+    const { network, chain, work, store, timings } = this.#deps;
     const signer = work.signerOf(record);
     const obstacle = await work.obstacle(record, { from: signer?.address });
-    if (obstacle?.kind === "done") return conclude(record, head);
-    if (obstacle !== undefined) return hold(record, obstacle.problem, obstacle.detail);
+    if (obstacle?.kind === "done") return this.#conclude(record, head);
+    if (obstacle !== undefined) return this.#progress.hold(record, obstacle.problem, obstacle.detail);
     if (signer === undefined) {
-      return hold(record, "no_key", `this service has no key for this ${noun}`);
+      return this.#progress.hold(record, "no_key", `this service has no key for this ${work.noun}`);
     }
     const from = signer.address;
     if ((await store.countUnmined({ network, from })) >= timings.maxInFlight) {
-      await move(record, "queued", { dueAt: inMs(timings.pollMs) });
+      await this.#progress.move(record, "queued", { dueAt: this.#inMs(timings.pollMs) });
       return;
     }
     const call = work.callOf(record);
     const estimate = await chain.estimateGas({ from, ...call });
     if (typeof estimate !== "bigint") {
       const found = work.obstacleOf(record, estimate);
-      if (found.kind === "done") return conclude(record, head);
-      return hold(record, found.problem, found.detail);
+      if (found.kind === "done") return this.#conclude(record, head);
+      return this.#progress.hold(record, found.problem, found.detail);
     }
     const gas = gasLimit(estimate, record.reverts);
     const offer = firstOffer(head.fees);
     const [balance, cost] = [await chain.balanceOf(from), gas * offer.maxFeePerGas];
     if (balance < cost) {
-      return hold(record, "no_ether", `${from} has ${balance} wei, the transaction may cost ${cost} wei`);
+      return this.#progress.hold(
+        record,
+        "no_ether",
+        `${from} has ${balance} wei, the transaction may cost ${cost} wei`,
+      );
     }
-    const signed = await withinBudget(record, () => allocate(record, signer, { gas, ...offer }, head));
-    if (signed !== undefined) await send(signed, head);
-  }
-
-  /** Signs within the budget. Otherwise the record waits. */
-  async function withinBudget<T>(record: R, sign: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await sign();
-    } catch (error) {
-      if (!(error instanceof BudgetSpentError)) throw error;
-      await hold(record, error.problem, error.message);
-      return undefined;
-    }
-  }
-
-  /** Signs with the next nonce, and stores both in one write. */
-  async function allocate(record: R, signer: TransactionSigner, terms: Offer & { gas: bigint }, head: SendingHead) {
-    const wallet = { network, from: signer.address };
-    for (let allocation = 1; allocation <= ALLOCATIONS; allocation += 1) {
-      const highest = await store.highestNonce(wallet);
-      const nonce = Math.max(await chain.transactionCount(signer.address), highest === undefined ? 0 : highest + 1);
-      const stored = await addAttempt(record, signer, { ...terms, nonce }, head);
-      if (stored !== "taken") return stored;
-    }
-    return undefined;
-  }
-
-  async function addAttempt(
-    record: R,
-    signer: TransactionSigner,
-    terms: Offer & { gas: bigint; nonce: number },
-    head: SendingHead,
-  ): Promise<Flight<R> | "taken" | undefined> {
-    const { gas, nonce, maxFeePerGas, maxPriorityFeePerGas } = terms;
-    const signed = await signer.sign({ ...work.callOf(record), ...terms });
-    const extra = await budget?.reserve(record, { wei: gas * maxFeePerGas, raw: signed.raw, head });
-    const attempt: SigningAttempt = {
-      ...signed,
-      from: signer.address,
-      nonce,
-      gas: String(gas),
-      signedAt: now(),
-      maxFeePerGas: String(maxFeePerGas),
-      maxPriorityFeePerGas: String(maxPriorityFeePerGas),
-    };
-    const stored = await store.addAttempt(
-      record,
-      attempt,
-      {
-        state: "sending",
-        problem: null,
-        detail: null,
-        failures: 0,
-        dueAt: inMs(timings.pollMs),
-        ...(record.state === "sending" && record.problem === null ? {} : { since: now() }),
-        // A replacement is sent at once.
-        ...(record.unseen === undefined ? {} : { unseen: { ...record.unseen, nextAt: now() } }),
-      },
-      extra,
-    );
-    if (stored === undefined || stored === "taken") return stored;
-    log.info({ ...work.factsOf(record), network, nonce, txHash: attempt.hash }, `the ${noun}'s transaction is signed`);
-    return stored as Flight<R>;
+    const signed = await this.#signing.first(record, signer, { gas, ...offer }, head);
+    if (signed !== undefined) await this.#send(signed, head);
   }
 
   /** Concludes a call whose purpose is reached on chain, by one of our transactions or otherwise. */
-  async function conclude(record: R, head: SendingHead, change: Change = {}): Promise<void> {
+  async #conclude(record: R, head: SendingHead, change: Change = {}): Promise<void> {
+    const { work, timings } = this.#deps;
     const conclusion = await work.findConclusion(record, head.number);
     const isOurs =
       conclusion !== undefined && (conclusion.isOurs || record.attempts.some(({ hash }) => hash === conclusion.txHash));
     const isDeep =
       conclusion === undefined
-        ? await wasDoneAt(record, head.number - timings.confirmations)
+        ? await this.#wasDoneAt(record, head.number - timings.confirmations)
         : head.number - conclusion.blockNumber >= timings.confirmations;
     const state = isOurs ? (isDeep ? "final" : "mined") : "superseded";
     // While its nonce may still be used, the record holds it.
     const isSettled = isDeep && !record.inFlight;
-    await move(record, state, {
+    await this.#progress.move(record, state, {
       txHash: conclusion?.txHash,
       blockNumber: conclusion?.blockNumber,
-      dueAt: isSettled ? undefined : inMs(timings.watchMs),
+      dueAt: isSettled ? undefined : this.#inMs(timings.watchMs),
       ...change,
     });
   }
 
-  async function wasDoneAt(record: R, blockNumber: number): Promise<boolean> {
+  async #wasDoneAt(record: R, blockNumber: number): Promise<boolean> {
+    const { work } = this.#deps;
     return blockNumber >= 0 && (await work.obstacle(record, { blockNumber }))?.kind === "done";
   }
 
@@ -219,63 +130,71 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
   // Something may be mined
   // ----------------------------------------------------------------------------------------------
 
-  async function watch(record: Flight<R>, head: SendingHead): Promise<void> {
+  async #watch(record: Flight<R>, head: SendingHead): Promise<void> {
+    const { network, chain, work, log } = this.#deps;
     const { from, nonce } = record;
     const current = record.attempts.filter((attempt) => attempt.nonce === nonce && isAddressEqual(attempt.from, from));
     // The count first: if one of ours has used the nonce, its receipt is there by now.
     const count = await chain.transactionCount(from);
     const lookups = await Promise.all(current.map(({ hash }) => chain.lookupReceipt(hash)));
     const mined = lookups.find((lookup) => lookup.status === "mined");
-    if (mined !== undefined) return afterReceipt(record, head, mined.receipt);
+    if (mined !== undefined) return this.#afterReceipt(record, head, mined.receipt);
     if (record.state === "mined") {
-      log.warn({ ...work.factsOf(record), network, txHash: record.txHash }, `a reorganisation has removed the ${noun}`);
+      log.warn(
+        { ...work.factsOf(record), network, txHash: record.txHash },
+        `a reorganisation has removed the ${work.noun}`,
+      );
     }
-    if (count > nonce) return afterForeignUse(record, head);
-    await push(record, head, count, lookups.at(-1));
+    if (count > nonce) return this.#afterForeignUse(record, head);
+    await this.#push(record, head, count, lookups.at(-1));
   }
 
-  async function afterReceipt(record: Flight<R>, head: SendingHead, receipt: Mined): Promise<void> {
+  async #afterReceipt(record: Flight<R>, head: SendingHead, receipt: Mined): Promise<void> {
+    const { work, timings } = this.#deps;
     const { transactionHash: txHash } = receipt;
     const blockNumber = Number(receipt.blockNumber);
     const isDeep = head.number - blockNumber >= timings.confirmations;
     if (receipt.status === "success") {
-      const dueAt = isDeep ? undefined : inMs(timings.watchMs);
+      const dueAt = isDeep ? undefined : this.#inMs(timings.watchMs);
       const change = { txHash, blockNumber, inFlight: !isDeep, dueAt, unseen: undefined };
-      await move(record, isDeep ? "final" : "mined", change, isDeep ? budget?.settle(record, receipt) : undefined);
+      await this.#progress.move(
+        record,
+        isDeep ? "final" : "mined",
+        change,
+        isDeep ? work.budget?.settle(record, receipt) : undefined,
+      );
       return;
     }
-    if (isDeep) return startOver(record, head, { reverts: record.reverts + 1 }, receipt);
-    await waitForDepth(record, head, "reverted", `${txHash} reverted in block ${blockNumber}`);
+    if (isDeep) return this.#startOver(record, head, { reverts: record.reverts + 1 }, receipt);
+    await this.#waitForDepth(record, head, "reverted", `${txHash} reverted in block ${blockNumber}`);
   }
 
-  async function afterForeignUse(record: Flight<R>, head: SendingHead): Promise<void> {
+  async #afterForeignUse(record: Flight<R>, head: SendingHead): Promise<void> {
+    const { chain, timings } = this.#deps;
     const { from, nonce } = record;
     const deepBlock = head.number - timings.confirmations;
     if (deepBlock >= 0 && (await chain.transactionCount(from, deepBlock)) > nonce) {
-      return startOver(record, head, {}, undefined);
+      return this.#startOver(record, head, {}, undefined);
     }
-    await waitForDepth(record, head, "nonce_taken", `another transaction of ${from} used nonce ${nonce}`);
+    await this.#waitForDepth(record, head, "nonce_taken", `another transaction of ${from} used nonce ${nonce}`);
   }
 
   /** A reorganisation may still undo what used the nonce, so no other nonce is allocated yet. */
-  async function waitForDepth(record: Flight<R>, head: SendingHead, problem: string, detail: string): Promise<void> {
+  async #waitForDepth(record: Flight<R>, head: SendingHead, problem: string, detail: string): Promise<void> {
+    const { work, timings } = this.#deps;
     const obstacle = await work.obstacle(record, {});
-    if (obstacle?.kind === "done") return conclude(record, head);
+    if (obstacle?.kind === "done") return this.#conclude(record, head);
     const unmined = { txHash: undefined, blockNumber: undefined, unseen: undefined };
-    await hold(record, problem, detail, { dueAt: inMs(timings.watchMs), ...unmined });
+    await this.#progress.hold(record, problem, detail, { dueAt: this.#inMs(timings.watchMs), ...unmined });
   }
 
   /** None of the signed transactions can carry the call any more. */
-  async function startOver(
-    record: Flight<R>,
-    head: SendingHead,
-    change: Change,
-    receipt: Mined | undefined,
-  ): Promise<void> {
+  async #startOver(record: Flight<R>, head: SendingHead, change: Change, receipt: Mined | undefined): Promise<void> {
+    const { network, work, log, now } = this.#deps;
     const { nonce, reverts } = record;
-    const detail = `nonce ${nonce} of ${record.from} is used and didn't put the ${noun} on chain`;
+    const detail = `nonce ${nonce} of ${record.from} is used and didn't put the ${work.noun} on chain`;
     log.warn({ ...work.factsOf(record), network, nonce, reverts }, detail);
-    const freed = await move(
+    const freed = await this.#progress.move(
       record,
       "queued",
       {
@@ -290,34 +209,38 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
         dueAt: now(),
         ...change,
       },
-      budget?.settle(record, receipt),
+      work.budget?.settle(record, receipt),
     );
-    if (freed !== undefined) await begin(freed, head);
+    if (freed !== undefined) await this.#begin(freed, head);
   }
 
   /** Gets a signed transaction into a block: sends it, sends it again or raises its fees. */
-  async function push(
-    record: Flight<R>,
-    head: SendingHead,
-    count: number,
-    latest: ReceiptLookup | undefined,
-  ): Promise<void> {
+  async #push(record: Flight<R>, head: SendingHead, count: number, latest: ReceiptLookup | undefined): Promise<void> {
+    const { network, work, store } = this.#deps;
     const { from, nonce } = record;
     const isPending = latest?.status === "pending";
     const obstacle = await work.obstacle(record, { from });
     // Higher nonces wait for this one, so it is sent even if it will revert.
     const isAwaited = await store.hasInFlightAbove({ network, from }, nonce);
     if (obstacle?.kind === "problem" && !isAwaited) {
-      await hold(record, obstacle.problem, obstacle.detail, { txHash: undefined, blockNumber: undefined });
+      await this.#progress.hold(record, obstacle.problem, obstacle.detail, {
+        txHash: undefined,
+        blockNumber: undefined,
+      });
       return;
     }
     if (obstacle?.kind === "done" && !isAwaited) {
       // It will revert. Its nonce must be used up all the same, or the next call would wait for it.
-      return conclude(record, head, await sentAgain(record, isPending));
+      return this.#conclude(record, head, await this.#sentAgain(record, isPending));
     }
     if (count < nonce && !(await store.hasInFlight({ network, from }, count))) {
-      const change = await sentAgain(record, isPending);
-      return hold(record, "nonce_gap", `nonce ${count} of ${from} is unused, this one has ${nonce}`, change);
+      const change = await this.#sentAgain(record, isPending);
+      return this.#progress.hold(
+        record,
+        "nonce_gap",
+        `nonce ${count} of ${from} is unused, this one has ${nonce}`,
+        change,
+      );
     }
     // After a reorganisation or a problem it is sent unchanged first: its age says nothing about its fees. One that the node
     // never had may need higher fees to take the place of another.
@@ -326,27 +249,29 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
       const resumed = { ...record };
       delete resumed.sentAt;
       delete resumed.sentAtBlock;
-      return send(resumed, head);
+      return this.#send(resumed, head);
     }
-    if (count === nonce && (obstacle === undefined || isAwaited) && isOverdue(record, head)) {
-      return raise(record, head, isPending);
+    if (count === nonce && (obstacle === undefined || isAwaited) && this.#isOverdue(record, head)) {
+      return this.#raise(record, head, isPending);
     }
-    if (isPending) await move(record, "sending", { ...pushed(record, head), unseen: undefined });
-    else await send(record, head);
+    if (isPending) await this.#progress.move(record, "sending", { ...this.#pushed(record, head), unseen: undefined });
+    else await this.#send(record, head);
   }
 
-  function isOverdue({ sentAt, sentAtBlock = 0 }: Flight<R>, head: SendingHead): boolean {
+  #isOverdue({ sentAt, sentAtBlock = 0 }: Flight<R>, head: SendingHead): boolean {
+    const { now, timings } = this.#deps;
     if (sentAt === undefined) return false;
     return head.number > sentAtBlock && now().getTime() - sentAt.getTime() >= timings.bumpAfterMs;
   }
 
   /** Replaces the transaction by one with higher fees and the same nonce. Either may be mined. */
-  async function raise(record: Flight<R>, head: SendingHead, isPending: boolean): Promise<void> {
+  async #raise(record: Flight<R>, head: SendingHead, isPending: boolean): Promise<void> {
+    const { work, timings } = this.#deps;
     const signer = work.signerOf(record);
     const last = record.attempts.at(-1);
     if (signer === undefined || last === undefined || !isAddressEqual(signer.address, record.from)) {
-      const change = await sentAgain(record, isPending);
-      return hold(record, "no_key", `only the key of ${record.from} can raise the fees`, change);
+      const change = await this.#sentAgain(record, isPending);
+      return this.#progress.hold(record, "no_key", `only the key of ${record.from} can raise the fees`, change);
     }
     const offered = {
       maxFeePerGas: BigInt(last.maxFeePerGas),
@@ -354,54 +279,54 @@ export function createSender<R extends SendingRecord>(deps: SenderDeps<R>): Send
     };
     const offer = nextOffer(offered, head.fees, timings.feeCapMultiple);
     if (offer === undefined) {
-      const change = await sentAgain(record, isPending);
-      return hold(record, "fee_cap", `${last.maxFeePerGas} wei can't be raised within the cap`, change);
+      const change = await this.#sentAgain(record, isPending);
+      return this.#progress.hold(record, "fee_cap", `${last.maxFeePerGas} wei can't be raised within the cap`, change);
     }
-    const terms = { gas: BigInt(last.gas), nonce: record.nonce, ...offer };
-    const raised = await withinBudget(record, () => addAttempt(record, signer, terms, head));
-    if (raised !== undefined && raised !== "taken") await send(raised, head);
+    const raised = await this.#signing.replacement(record, signer, { gas: BigInt(last.gas), ...offer }, head);
+    if (raised !== undefined) await this.#send(raised, head);
   }
 
   /** Sends the latest transaction and notes when. */
-  async function send(record: Flight<R>, head: SendingHead): Promise<void> {
-    const unseen = await broadcasts.send(record);
+  async #send(record: Flight<R>, head: SendingHead): Promise<void> {
+    const unseen = await this.#broadcasts.send(record);
     const { since, sends, refusal } = unseen;
     const problem = refusal === null ? undefined : refusalProblem(refusal);
     if (problem !== undefined) {
-      await hold(record, problem, refusal ?? "", { ...pushedAt(record, head), ...broadcasts.lookingAgain(unseen) });
-    } else if (broadcasts.isStuck(unseen)) {
+      await this.#progress.hold(record, problem, refusal ?? "", {
+        ...this.#pushedAt(record, head),
+        ...this.#broadcasts.lookingAgain(unseen),
+      });
+    } else if (this.#broadcasts.isStuck(unseen)) {
       const said = refusal === null ? "the node took it" : `the node says: ${refusal}`;
       const detail = `sent ${sends} times since ${since.toISOString()}; ${said}`;
-      await hold(record, NOT_IN_POOL, detail, { ...pushedAt(record, head), ...broadcasts.lookingAgain(unseen) });
+      await this.#progress.hold(record, NOT_IN_POOL, detail, {
+        ...this.#pushedAt(record, head),
+        ...this.#broadcasts.lookingAgain(unseen),
+      });
     } else {
-      await move(record, "sending", { ...pushed(record, head), unseen });
+      await this.#progress.move(record, "sending", { ...this.#pushed(record, head), unseen });
     }
   }
 
   /** Sends a transaction that waits for something else, so that the node has it, unless it has. */
-  async function sentAgain(record: Flight<R>, isPending: boolean): Promise<Change> {
-    return isPending ? { unseen: undefined } : broadcasts.lookingAgain(await broadcasts.send(record));
+  async #sentAgain(record: Flight<R>, isPending: boolean): Promise<Change> {
+    return isPending ? { unseen: undefined } : this.#broadcasts.lookingAgain(await this.#broadcasts.send(record));
   }
 
-  const pushedAt = ({ sentAt, sentAtBlock }: Flight<R>, head: SendingHead): Change => ({
-    sentAt: sentAt ?? now(),
-    sentAtBlock: sentAtBlock ?? head.number,
-    txHash: undefined,
-    blockNumber: undefined,
-  });
-  const pushed = (record: Flight<R>, head: SendingHead): Change => ({
-    ...pushedAt(record, head),
-    dueAt: inMs(timings.pollMs),
-  });
+  #pushedAt({ sentAt, sentAtBlock }: Flight<R>, head: SendingHead): Change {
+    return {
+      sentAt: sentAt ?? this.#deps.now(),
+      sentAtBlock: sentAtBlock ?? head.number,
+      txHash: undefined,
+      blockNumber: undefined,
+    };
+  }
 
-  return {
-    async look(record, head) {
-      const { inFlight, from, nonce } = record;
-      if (inFlight && from !== undefined && nonce !== undefined) await watch({ ...record, from, nonce }, head);
-      else await begin(record, head);
-    },
-    async postpone(record) {
-      await hold(record, "unexpected", "see the log");
-    },
-  };
+  #pushed(record: Flight<R>, head: SendingHead): Change {
+    return { ...this.#pushedAt(record, head), dueAt: this.#inMs(this.#deps.timings.pollMs) };
+  }
+
+  #inMs(ms: number): Date {
+    return new Date(this.#deps.now().getTime() + ms);
+  }
 }

@@ -30,126 +30,130 @@ export interface Lane {
   filter: Readonly<Record<string, string>>;
 }
 
-export type SendingStore<R extends SendingRecord> = ReturnType<typeof createSendingStore<R>>;
-
 /** The records of calls. Every write names the version that it was decided on, so that of two senders one writes. */
-export function createSendingStore<R extends SendingRecord>(
-  connection: Connection,
-  sendingModel: SendingModel<R>,
-  now: () => Date,
-) {
-  // Mongoose can't type filters by a record that isn't known yet.
-  const model = sendingModel as unknown as Model<SendingRecord>;
+export class SendingStore<R extends SendingRecord> {
+  readonly #connection: Connection;
+  readonly #model: Model<SendingRecord>;
+  readonly #now: () => Date;
 
-  const due = ({ network, filter }: Lane, inFlight: boolean, limit: number) =>
-    model
-      .find({ network, ...filter, inFlight, dueAt: { $lte: now() } })
+  constructor({ connection, model, now }: { connection: Connection; model: SendingModel<R>; now: () => Date }) {
+    this.#connection = connection;
+    // Mongoose can't type filters by a record that isn't known yet.
+    this.#model = model as unknown as Model<SendingRecord>;
+    this.#now = now;
+  }
+
+  /** Transactions that are in flight and due, in the order of their nonces. */
+  async dueInFlight(lane: Lane): Promise<R[]> {
+    const found = await this.#due(lane, true, BATCH);
+    return found.sort((a, b) => (a.nonce ?? 0) - (b.nonce ?? 0));
+  }
+
+  /** Records that are due and have nothing in flight, the oldest first. */
+  async dueToSend(lane: Lane, limit = BATCH): Promise<R[]> {
+    const found = await this.#due(lane, false, limit);
+    return found.sort((a, b) => a.queuedAt.getTime() - b.queuedAt.getTime() || (a._id < b._id ? -1 : 1));
+  }
+
+  /** @returns the record as written, or undefined if another process has changed it */
+  async write(record: SendingRecord, change: Change, extra?: Extra): Promise<R | undefined> {
+    const entries = Object.entries({ ...change, ...extra?.fields }) as [string, unknown][];
+    const $set = Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+    const $unset = Object.fromEntries(entries.filter(([, value]) => value === undefined).map(([name]) => [name, 1]));
+    return this.#update(record, { $set, $unset, $inc: { version: 1 } }, extra);
+  }
+
+  /**
+   * Stores a signed transaction and with it the nonce. Only the process whose call returns the record may send it.
+   * @returns undefined if another process has changed the record, or `taken` if another record has the nonce
+   */
+  async addAttempt(
+    record: SendingRecord,
+    attempt: SigningAttempt,
+    change: Change,
+    extra?: Extra,
+  ): Promise<R | "taken" | undefined> {
+    const { from, nonce } = attempt;
+    const fields = {
+      $set: { ...change, ...extra?.fields, from, nonce, inFlight: true },
+      $unset: { sentAt: 1, sentAtBlock: 1 },
+      $push: { attempts: attempt },
+      $inc: { version: 1 },
+    };
+    try {
+      return await this.#update(record, fields, extra);
+    } catch (error) {
+      if (isDuplicateKey(error, "nonce")) return "taken";
+      throw error;
+    }
+  }
+
+  /** The highest nonce of a wallet that was allocated; undefined if none was. */
+  async highestNonce({ network, from }: WalletOf): Promise<number | undefined> {
+    const found = await this.#model
+      .findOne({ network, from, nonce: { $exists: true } }, { nonce: 1 })
+      .sort({ nonce: -1 })
+      .lean<Pick<SendingRecord, "nonce"> | null>();
+    return found?.nonce;
+  }
+
+  /** Transactions of a wallet that are signed and not mined. */
+  async countUnmined({ network, from }: WalletOf): Promise<number> {
+    return this.#model.countDocuments({ network, from, inFlight: true, state: { $ne: "mined" } });
+  }
+
+  /** Whether a record in flight has this nonce. */
+  async hasInFlight({ network, from }: WalletOf, nonce: number): Promise<boolean> {
+    return (await this.#model.exists({ network, from, inFlight: true, nonce })) !== null;
+  }
+
+  /** Whether a record in flight has a higher nonce, which can't be mined before this one is used. */
+  async hasInFlightAbove({ network, from }: WalletOf, nonce: number): Promise<boolean> {
+    return (await this.#model.exists({ network, from, inFlight: true, nonce: { $gt: nonce } })) !== null;
+  }
+
+  /** A network's records that aren't on chain, by what they wait for. For readiness and metrics. */
+  async waiting(network: Network): Promise<Waiting> {
+    const groups = await this.#model.aggregate<{ _id: string | null; count: number; oldest: Date }>([
+      { $match: { network, state: { $in: [...WAITING_STATES] } } },
+      { $group: { _id: "$problem", count: { $sum: 1 }, oldest: { $min: "$queuedAt" } } },
+    ]);
+    const waiting: Waiting = { count: 0, oldest: null, problems: {} };
+    for (const { _id: problem, count, oldest } of groups) {
+      waiting.count += count;
+      if (waiting.oldest === null || oldest < waiting.oldest) waiting.oldest = oldest;
+      if (problem !== null) waiting.problems[problem] = count;
+    }
+    return waiting;
+  }
+
+  #due({ network, filter }: Lane, inFlight: boolean, limit: number) {
+    return this.#model
+      .find({ network, ...filter, inFlight, dueAt: { $lte: this.#now() } })
       .sort({ dueAt: 1 })
       .limit(limit)
       .lean<R[]>();
+  }
 
-  async function update(
+  async #update(
     { _id, version }: SendingRecord,
     change: Readonly<Record<string, unknown>>,
     extra: Extra | undefined,
   ): Promise<R | undefined> {
     const write = async (session?: ClientSession) =>
-      (await model
+      (await this.#model
         .findOneAndUpdate({ _id, version }, change, {
           returnDocument: "after",
           ...(session === undefined ? {} : { session }),
         })
         .lean<R | null>()) ?? undefined;
     if (extra === undefined) return write();
-    return withTransaction(connection, async (session) => {
+    return withTransaction(this.#connection, async (session) => {
       const written = await write(session);
       if (written !== undefined) await extra.also(session);
       return written;
     });
   }
-
-  return {
-    /** Transactions that are in flight and due, in the order of their nonces. */
-    async dueInFlight(lane: Lane): Promise<R[]> {
-      const found = await due(lane, true, BATCH);
-      return found.sort((a, b) => (a.nonce ?? 0) - (b.nonce ?? 0));
-    },
-
-    /** Records that are due and have nothing in flight, the oldest first. */
-    async dueToSend(lane: Lane, limit = BATCH): Promise<R[]> {
-      const found = await due(lane, false, limit);
-      return found.sort((a, b) => a.queuedAt.getTime() - b.queuedAt.getTime() || (a._id < b._id ? -1 : 1));
-    },
-
-    /** @returns the record as written, or undefined if another process has changed it */
-    async write(record: SendingRecord, change: Change, extra?: Extra): Promise<R | undefined> {
-      const entries = Object.entries({ ...change, ...extra?.fields }) as [string, unknown][];
-      const $set = Object.fromEntries(entries.filter(([, value]) => value !== undefined));
-      const $unset = Object.fromEntries(entries.filter(([, value]) => value === undefined).map(([name]) => [name, 1]));
-      return update(record, { $set, $unset, $inc: { version: 1 } }, extra);
-    },
-
-    /**
-     * Stores a signed transaction and with it the nonce. Only the process whose call returns the record may send it.
-     * @returns undefined if another process has changed the record, or `taken` if another record has the nonce
-     */
-    async addAttempt(
-      record: SendingRecord,
-      attempt: SigningAttempt,
-      change: Change,
-      extra?: Extra,
-    ): Promise<R | "taken" | undefined> {
-      const { from, nonce } = attempt;
-      const fields = {
-        $set: { ...change, ...extra?.fields, from, nonce, inFlight: true },
-        $unset: { sentAt: 1, sentAtBlock: 1 },
-        $push: { attempts: attempt },
-        $inc: { version: 1 },
-      };
-      try {
-        return await update(record, fields, extra);
-      } catch (error) {
-        if (isDuplicateKey(error, "nonce")) return "taken";
-        throw error;
-      }
-    },
-
-    /** The highest nonce of a wallet that was allocated; undefined if none was. */
-    async highestNonce({ network, from }: WalletOf): Promise<number | undefined> {
-      const found = await model
-        .findOne({ network, from, nonce: { $exists: true } }, { nonce: 1 })
-        .sort({ nonce: -1 })
-        .lean<Pick<SendingRecord, "nonce"> | null>();
-      return found?.nonce;
-    },
-
-    /** Transactions of a wallet that are signed and not mined. */
-    countUnmined: ({ network, from }: WalletOf) =>
-      model.countDocuments({ network, from, inFlight: true, state: { $ne: "mined" } }),
-
-    /** Whether a record in flight has this nonce. */
-    hasInFlight: async ({ network, from }: WalletOf, nonce: number) =>
-      (await model.exists({ network, from, inFlight: true, nonce })) !== null,
-
-    /** Whether a record in flight has a higher nonce, which can't be mined before this one is used. */
-    hasInFlightAbove: async ({ network, from }: WalletOf, nonce: number) =>
-      (await model.exists({ network, from, inFlight: true, nonce: { $gt: nonce } })) !== null,
-
-    /** A network's records that aren't on chain, by what they wait for. For readiness and metrics. */
-    async waiting(network: Network): Promise<Waiting> {
-      const groups = await model.aggregate<{ _id: string | null; count: number; oldest: Date }>([
-        { $match: { network, state: { $in: [...WAITING_STATES] } } },
-        { $group: { _id: "$problem", count: { $sum: 1 }, oldest: { $min: "$queuedAt" } } },
-      ]);
-      const waiting: Waiting = { count: 0, oldest: null, problems: {} };
-      for (const { _id: problem, count, oldest } of groups) {
-        waiting.count += count;
-        if (waiting.oldest === null || oldest < waiting.oldest) waiting.oldest = oldest;
-        if (problem !== null) waiting.problems[problem] = count;
-      }
-      return waiting;
-    },
-  };
 }
 
 /** Calls of a network that aren't on chain. */

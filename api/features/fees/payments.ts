@@ -5,9 +5,9 @@ import { erc20Abi } from "viem";
 import type { Address } from "viem";
 
 import { firstOffer } from "../../chain/sending/fees.ts";
-import { createNetworkSender } from "../../chain/sending/network-sender.ts";
+import { NetworkSender } from "../../chain/sending/network-sender.ts";
 import { queuedFields } from "../../chain/sending/record.ts";
-import { createSendingStore } from "../../chain/sending/store.ts";
+import { SendingStore } from "../../chain/sending/store.ts";
 import { SENDING_TIMINGS } from "../../chain/sending/timings.ts";
 import { createSendingChain } from "../../chain/sending-chain.ts";
 import { createTransactionSigner } from "../../chain/signer.ts";
@@ -148,7 +148,7 @@ export function createRebatePayments({ connection, rpcUrl, log, now, processId, 
   /** Looks at what is due until nothing can move without an operator. */
   async function work(payerKey: `0x${string}`): Promise<void> {
     const signer = createTransactionSigner(MAINNET, payerKey);
-    const sender = createNetworkSender({
+    const sender = new NetworkSender({
       name: "fees.pay-rebates",
       network: MAINNET,
       chain,
@@ -156,7 +156,7 @@ export function createRebatePayments({ connection, rpcUrl, log, now, processId, 
       log,
       now,
       timings,
-      store: createSendingStore(connection, payments, now),
+      store: new SendingStore({ connection, model: payments, now }),
       work: createPaymentWork(chain, signer),
       lanes: [{ filter: {}, from: signer.address }],
     });

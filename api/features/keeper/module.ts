@@ -2,8 +2,8 @@ import type { Connection } from "mongoose";
 
 import type { ChainClient } from "../../chain/chain-client.ts";
 import { createChainTime, leadOf } from "../../chain/chain-time.ts";
-import { createNetworkSender } from "../../chain/sending/network-sender.ts";
-import { createSendingStore } from "../../chain/sending/store.ts";
+import { NetworkSender } from "../../chain/sending/network-sender.ts";
+import { SendingStore } from "../../chain/sending/store.ts";
 import { SENDING_TIMINGS } from "../../chain/sending/timings.ts";
 import type { SendingTimings } from "../../chain/sending/timings.ts";
 import { createSendingChain } from "../../chain/sending-chain.ts";
@@ -61,7 +61,7 @@ export const keeperModule = defineFeature({
   create({ connection, settings, now, processId, transactions, recorder, progress, ...deps }: KeeperModuleDeps) {
     const models = keeperModels(connection);
     const leases = leaseModel(connection);
-    const store = createSendingStore(connection, models.orders, now);
+    const store = new SendingStore({ connection, model: models.orders, now });
     const timings = { ...SENDING_TIMINGS, ...deps.timings.keeperSending };
     const { privateKey } = settings;
 
@@ -72,7 +72,7 @@ export const keeperModule = defineFeature({
       const signer = privateKey === undefined ? undefined : createTransactionSigner(network, privateKey);
       const capWei = settings.dailyCapWei[network];
       const spending = createSpending({ network, chain, model: models.spending, capWei });
-      const sender = createNetworkSender({
+      const sender = new NetworkSender({
         name: "keeper.send",
         network,
         chain,

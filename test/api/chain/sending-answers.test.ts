@@ -6,12 +6,12 @@ import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
 import { ChainUnavailableError } from "../../../api/chain/errors.ts";
-import { createNetworkSender } from "../../../api/chain/sending/network-sender.ts";
+import { NetworkSender } from "../../../api/chain/sending/network-sender.ts";
 import { addSendingIndexes, queuedFields, sendingFields } from "../../../api/chain/sending/record.ts";
 import type { SendingRecord } from "../../../api/chain/sending/record.ts";
 import { SENDING_PROBLEMS } from "../../../api/chain/sending/problems.ts";
 import type { SendingProblem } from "../../../api/chain/sending/problems.ts";
-import { createSendingStore } from "../../../api/chain/sending/store.ts";
+import { SendingStore } from "../../../api/chain/sending/store.ts";
 import { SENDING_TIMINGS } from "../../../api/chain/sending/timings.ts";
 import type { SendingTimings } from "../../../api/chain/sending/timings.ts";
 import { createSendingChain } from "../../../api/chain/sending-chain.ts";
@@ -73,14 +73,14 @@ describe("the sender at a node that answers signed transactions in a way of its 
 
   async function senderOf(processId: string, { timings = TIMINGS, now = () => new Date() }: SenderFields = {}) {
     const signer = createTransactionSigner(NETWORK, await gasKey(chain));
-    return createNetworkSender<SendingRecord>({
+    return new NetworkSender<SendingRecord>({
       name: "test.send",
       network: NETWORK,
       log,
       now,
       timings,
       chain: createSendingChain({ network: NETWORK, rpcUrl: node.url, abi: [], timeoutMs: RPC_TIMEOUT_MS }),
-      store: createSendingStore(connection, calls, now),
+      store: new SendingStore({ connection, model: calls, now }),
       lanes: [{ filter: {}, from: signer.address }],
       lease: createLease(leaseModel(connection), `test.${processId}`, processId, TIMINGS.leaseMs),
       work: {

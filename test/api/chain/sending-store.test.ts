@@ -7,7 +7,7 @@ import type { Connection, Model } from "mongoose";
 
 import { addSendingIndexes, queuedFields, sendingFields } from "../../../api/chain/sending/record.ts";
 import type { SendingRecord, SigningAttempt } from "../../../api/chain/sending/record.ts";
-import { createSendingStore } from "../../../api/chain/sending/store.ts";
+import { SendingStore } from "../../../api/chain/sending/store.ts";
 import { connectDatabase, createIndexes } from "../../../api/db/connection.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { readStack } from "../../fixtures/api.ts";
@@ -47,7 +47,7 @@ describe("the store of calls that go on chain", () => {
     await calls.create({ _id: ID, network: NETWORK, ...queuedFields(new Date()) });
   });
 
-  const storeOf = () => createSendingStore(connection, calls, () => new Date());
+  const storeOf = () => new SendingStore({ connection, model: calls, now: () => new Date() });
 
   /** What a sender has read before it pauses. */
   async function read(): Promise<SendingRecord> {

@@ -1,10 +1,9 @@
 import type { ClientSession, Connection } from "mongoose";
 
 import type { Deployment } from "../../../chain/deployment.ts";
-import { createNetworkSender } from "../../../chain/sending/network-sender.ts";
-import type { NetworkSender } from "../../../chain/sending/network-sender.ts";
+import { NetworkSender } from "../../../chain/sending/network-sender.ts";
 import type { SendingState } from "../../../chain/sending/record.ts";
-import { createSendingStore } from "../../../chain/sending/store.ts";
+import { SendingStore } from "../../../chain/sending/store.ts";
 import { SENDING_TIMINGS } from "../../../chain/sending/timings.ts";
 import type { SendingTimings } from "../../../chain/sending/timings.ts";
 import { createSendingChain } from "../../../chain/sending-chain.ts";
@@ -53,17 +52,17 @@ export function createRulingSending(deps: RulingSendingDeps) {
   const timings = { ...SENDING_TIMINGS, ...deps.timings };
   const model = rulingTransactionModel(connection);
   const leases = leaseModel(connection);
-  const store = createSendingStore(connection, model, now);
+  const store = new SendingStore({ connection, model, now });
   const queue = createRulingQueue(model, now);
 
-  function createNetwork(network: Network): NetworkSender {
+  function createNetwork(network: Network) {
     const log = deps.log.child({ network });
     const chain = createSendingChain({ network, rpcUrl: rpcUrls[network], abi: rulingAbi });
     const { system, admin } = keys[network];
     const signerOf = (key: `0x${string}` | undefined) =>
       key === undefined ? undefined : createTransactionSigner(network, key);
     const signers = { system: signerOf(system), admin: signerOf(admin) };
-    const sender = createNetworkSender({
+    const sender = new NetworkSender({
       name: "disputes.send-rulings",
       network,
       chain,
@@ -82,10 +81,10 @@ export function createRulingSending(deps: RulingSendingDeps) {
         return sender.loop.run(signal);
       },
     };
-    return { ...sender, loop };
+    return { step: () => sender.step(), loop };
   }
 
-  const networks: Readonly<Record<Network, NetworkSender>> = {
+  const networks = {
     "base-sepolia": createNetwork("base-sepolia"),
     base: createNetwork("base"),
   };
