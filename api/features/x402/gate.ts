@@ -29,6 +29,7 @@ interface GateDeps {
   /** @throws ConfigurationError, ChainUnavailableError */
   requirePayee: (signal: AbortSignal) => Promise<void>;
   readClocks: () => Promise<Clocks>;
+  now: () => Date;
 }
 
 const OUTAGE_RETRY_SECONDS = 5;
@@ -46,7 +47,7 @@ export class X402Gate implements PaymentGate {
   }
 
   async pass(context: ValidatedContext, next: Next): Promise<Answer> {
-    const { settings, responses, repeats, readClocks } = this.#deps;
+    const { settings, responses, repeats, readClocks, now } = this.#deps;
     const charge = this.#chargeFor(context);
     const { caller } = context;
     if (caller === undefined) return next();
@@ -56,7 +57,7 @@ export class X402Gate implements PaymentGate {
     const clocks = await time.within(readClocks);
     const terms = responses.termsFor(charge, context.path, clocks);
     if (terms === undefined) return responses.paymentRequired(charge, undefined);
-    const attempt = { ...callOf(context, caller), context, charge, terms, clocks, time, next };
+    const attempt = { ...callOf(context, caller, now()), context, charge, terms, clocks, time, next };
     try {
       return await this.#admit(attempt);
     } catch (error) {

@@ -63,13 +63,22 @@ export const x402Module = defineFeature({
       answers: keptAnswerModel(connection),
       lastTransactions: lastTransactionModel(connection),
     };
+    const now = () => clock.now();
     const counters = new PaymentCounters(metrics);
     const onPaid = (claim: ClaimRecord) => {
       counters.paid(claim);
     };
-    const claims = new Claims({ connection, claims: models.claims, answers: models.answers, credit, onPaid, timings });
-    const chain = createPaymentChain({ network, rpcUrl: rpcUrls[network], deployment: chains[network].deployment });
     const { lastTransactions } = models;
+    const claims = new Claims({
+      connection,
+      claims: models.claims,
+      answers: models.answers,
+      credit,
+      onPaid,
+      now,
+      timings,
+    });
+    const chain = createPaymentChain({ network, rpcUrl: rpcUrls[network], deployment: chains[network].deployment });
     const facilitator = facilitatorOf(env, { lastTransactions, leases: leaseModel(connection), processId });
     const settlements =
       facilitator === undefined
@@ -92,7 +101,7 @@ export const x402Module = defineFeature({
     });
     const payee = payTo === undefined ? undefined : new PayeeCheck({ chain, payTo });
     const chainTime = createChainTime({ chain: chains[network], maxAgeMs: CHAIN_TIME_MAX_AGE_MS });
-    const repeats = new Repeats({ network, responses, claims });
+    const repeats = new Repeats({ network, responses, claims, now });
     const balance = new BalanceCheck({ claims, network, chain, timings });
     const gate = new X402Gate({
       settings,
@@ -100,10 +109,11 @@ export const x402Module = defineFeature({
       responses,
       repeats,
       claims,
-      reservations: new Reservations({ claims, chain, facilitator }),
+      reservations: new Reservations({ claims, chain, facilitator, now }),
       paidCalls: new PaidCalls({ responses, repeats, claims, balance, settlements, log }),
       requirePayee: async (signal) => payee?.require(signal),
-      readClocks: async () => ({ chainTime: await chainTime.latest(), wallTime: toUnixSeconds(clock.now()) }),
+      readClocks: async () => ({ chainTime: await chainTime.latest(), wallTime: toUnixSeconds(now()) }),
+      now,
     });
     const recovery =
       settlements === undefined ? undefined : new SettlementRecovery({ claims, settlements, log, timeoutMs });

@@ -33,8 +33,8 @@ export interface PaymentAttempt extends Call {
 }
 
 /** The call that a request makes. */
-export function callOf(context: ValidatedContext, { agentId, keyId }: Caller): Call {
-  return { agentId, keyId, requestHash: hashOf(context, agentId), operationId: operationIdOf(context) };
+export function callOf(context: ValidatedContext, { agentId, keyId }: Caller, now: Date): Call {
+  return { agentId, keyId, requestHash: hashOf(context, agentId), operationId: operationIdOf(context, now) };
 }
 
 /** The use that a request reserves its payment for. */
@@ -87,9 +87,9 @@ function isSameAuthorization(claim: ClaimRecord, { version, signature, authoriza
 }
 
 /** A repeat gets the id of the first request, because it derives from the key's seed. */
-function operationIdOf({ route, headers, operation }: ValidatedContext): string | undefined {
+function operationIdOf({ route, headers, operation }: ValidatedContext, now: Date): string | undefined {
   const isKeyed = headers["idempotency-key"] !== undefined && takesIdempotencyKeys(route);
-  return isKeyed ? operation.newId("req", new Date()) : undefined;
+  return isKeyed ? operation.newId("req", now) : undefined;
 }
 
 function hashOf({ route, input, headers }: ValidatedContext, agentId: string): string {

@@ -12,16 +12,26 @@ import type { Call } from "./payment-attempt.ts";
 
 const PAID_STATES: ReadonlySet<ClaimState> = new Set(["settled", "spent"]);
 
+/** Dependencies of repeats. */
+interface RepeatsDeps {
+  network: Network;
+  responses: PaymentResponses;
+  claims: Claims;
+  now: () => Date;
+}
+
 /** Answers repeats of paid calls with the stored answers. */
 export class Repeats {
   readonly #network: Network;
   readonly #responses: PaymentResponses;
   readonly #claims: Claims;
+  readonly #now: () => Date;
 
-  constructor({ network, responses, claims }: { network: Network; responses: PaymentResponses; claims: Claims }) {
+  constructor({ network, responses, claims, now }: RepeatsDeps) {
     this.#network = network;
     this.#responses = responses;
     this.#claims = claims;
+    this.#now = now;
   }
 
   /**
@@ -41,7 +51,7 @@ export class Repeats {
     const { token } = this.#responses;
     const proof = proofIn(context, network);
     if (proof === undefined || token === undefined) return undefined;
-    const call = callOf(context, caller);
+    const call = callOf(context, caller, this.#now());
     if (proof.kind === "transfer") {
       return this.sentAnswer(call, await this.#claims.findByTransfer(network, proof.txHash), proof);
     }

@@ -70,7 +70,7 @@ export const PAID_REPEAT_FAULTS: ApiMutant[] = [
   {
     fault: "a stored answer outlives its day",
     file: CLAIMS,
-    from: "const alive = { _id, requestHash, expiresAt: { $gt: new Date() } };",
+    from: "const alive = { _id, requestHash, expiresAt: { $gt: this.#now() } };",
     to: "const alive = { _id, requestHash };",
     tests: REPEAT_TESTS,
   },

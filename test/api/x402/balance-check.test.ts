@@ -66,6 +66,7 @@ describe("the comparison of a wallet's money with its open payments", () => {
       ...features.x402.models,
       credit: () => assert.fail("no pack was bought"),
       onPaid: () => undefined,
+      now: () => new Date(),
       timings: { ...CLAIM_TIMINGS, x402LeaseMs: LEASE_MS },
     });
   };

@@ -136,6 +136,7 @@ describe("an x402 proof that was used before", () => {
         credit: () => assert.fail("no pack was bought"),
         timings: CLAIM_TIMINGS,
         onPaid: () => undefined,
+        now: () => new Date(),
       });
       const [taken] = await claims.findByTransfer("base-sepolia", txHash);
       assert.ok(taken !== undefined);

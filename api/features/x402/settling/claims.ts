@@ -52,6 +52,7 @@ interface ClaimsDeps {
   credit: CreditCalls;
   /** Called once for each payment that is confirmed. */
   onPaid: (claim: ClaimRecord) => void;
+  now: () => Date;
   timings: ClaimTimings;
 }
 
@@ -65,8 +66,8 @@ const IS_LIVE = { $or: [{ $eq: ["$state", "settling"] }, isTaken("leaseEndsAt")]
 const token = (): string => randomBytes(RANDOM_BYTES).toString("hex");
 
 /**
- * The claims on payments. Leases end by the database's clock, so all processes agree on the owner of a claim. Writes are
- * acknowledged by a majority.
+ * The claims on payments. All their dates are of the database's clock, so all processes agree on the owner of a claim. Writes
+ * are acknowledged by a majority.
  */
 export class Claims {
   /** Interval of lease renewals, in milliseconds. */
@@ -78,15 +79,17 @@ export class Claims {
   readonly #answers: KeptAnswerModel;
   readonly #credit: CreditCalls;
   readonly #onPaid: (claim: ClaimRecord) => void;
+  readonly #now: () => Date;
   readonly #leaseMs: number;
 
-  constructor({ connection, claims, answers, credit, onPaid, timings }: ClaimsDeps) {
+  constructor({ connection, claims, answers, credit, onPaid, now, timings }: ClaimsDeps) {
     const { x402LeaseMs, x402PatienceMs } = timings;
     this.#connection = connection;
     this.#claims = claims;
     this.#answers = answers;
     this.#credit = credit;
     this.#onPaid = onPaid;
+    this.#now = now;
     this.#leaseMs = x402LeaseMs;
     this.renewEveryMs = x402LeaseMs / 3;
     this.patienceMs = x402PatienceMs;
@@ -168,8 +171,8 @@ export class Claims {
       .find({ ...signed, state: { $in: [...UNPAID_STATES] }, $expr: IS_LIVE })
       .lean<ClaimRecord[]>();
     // After the unpaid ones: a claim that is confirmed in between is in both results.
-    const since = new Date(Date.now() - RECENT_MS);
-    const confirmed = await this.#claims.find({ ...signed, spentAt: { $gt: since } }).lean<ClaimRecord[]>();
+    const isRecent = { $gt: ["$spentAt", { $subtract: ["$$NOW", RECENT_MS] }] };
+    const confirmed = await this.#claims.find({ ...signed, $expr: isRecent }).lean<ClaimRecord[]>();
     const all = new Map([...unpaid, ...confirmed].map((claim) => [claim._id, claim]));
     // Not part of the query: with it the database might scan all claims by id.
     all.delete(_id);
@@ -266,13 +269,13 @@ export class Claims {
   /** Stores the answer of a call. */
   async keepAnswer({ _id, requestHash }: ClaimRecord, answer: Answer): Promise<void> {
     if (!isKeepable(answer)) return;
-    const expiresAt = new Date(Date.now() + ANSWER_KEPT_MS);
+    const expiresAt = new Date(this.#now().getTime() + ANSWER_KEPT_MS);
     await this.#answers.replaceOne({ _id }, { requestHash, ...storedAnswer(answer), expiresAt }, { upsert: true });
   }
 
   /** The unexpired stored answer of the claim's request. MongoDB deletes answers up to a minute after they expire. */
   async answerOf({ _id, requestHash }: ClaimRecord): Promise<Answer | undefined> {
-    const alive = { _id, requestHash, expiresAt: { $gt: new Date() } };
+    const alive = { _id, requestHash, expiresAt: { $gt: this.#now() } };
     const kept = await this.#answers.findOne(alive).lean<KeptAnswerRecord | null>();
     return kept === null ? undefined : keptAnswer(kept);
   }
@@ -301,9 +304,9 @@ export class Claims {
     place: Place,
   ): Promise<boolean> {
     const unconfirmed = { _id, owner, state: { $in: [...UNPAID_STATES] }, $expr: IS_LIVE };
-    const fields = { state, txHash: place.txHash.toLowerCase(), position: place.position, spentAt: new Date() };
+    const fields = { state, txHash: place.txHash.toLowerCase(), position: place.position };
     // Until the answer is sent, another request may have to send it.
-    const change = taken("leaseEndsAt", this.#leaseMs, { ...literal(fields), responsePending: true });
+    const change = taken("leaseEndsAt", this.#leaseMs, { ...literal(fields), spentAt: "$$NOW", responsePending: true });
     if (pack === undefined) return (await this.#claims.updateOne(unconfirmed, change, PIPELINE)).modifiedCount === 1;
     return withTransaction(this.#connection, async (session) => {
       const { modifiedCount } = await this.#claims.updateOne(unconfirmed, change, { ...PIPELINE, session });

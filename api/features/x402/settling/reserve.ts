@@ -23,6 +23,7 @@ interface ReservationDeps {
   chain: PaymentChain;
   /** Undefined if signed payments can't be settled. */
   facilitator: Facilitator | undefined;
+  now: () => Date;
 }
 
 /**
@@ -34,11 +35,13 @@ export class Reservations {
   readonly #chain: PaymentChain;
   /** Undefined if signed payments can't be settled. */
   readonly #facilitator: Facilitator | undefined;
+  readonly #now: () => Date;
 
-  constructor({ claims, chain, facilitator }: ReservationDeps) {
+  constructor({ claims, chain, facilitator, now }: ReservationDeps) {
     this.#claims = claims;
     this.#chain = chain;
     this.#facilitator = facilitator;
+    this.#now = now;
   }
 
   /**
@@ -112,7 +115,7 @@ export class Reservations {
     terms: Terms,
     signal: AbortSignal,
   ): Promise<Refusal | undefined> {
-    const askedAt = new Date();
+    const askedAt = this.#now();
     const refusal = await by.verify(proof, terms, signal);
     if (refusal === "invalid_signature") {
       const canSign = await this.#chain.until(signal).signsForTokens(proof.authorization.from);
