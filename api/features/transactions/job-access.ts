@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { SignJWT } from "jose";
 
 import type { EndpointDirectory } from "./ports.ts";
 import type { WebhookSecrets } from "../webhooks/secrets/service.ts";
@@ -19,14 +19,6 @@ export interface JobAccessOptions {
   issuer: string;
 }
 
-const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
-
-/** A compact JWS of claims, signed with HMAC-SHA256. */
-export function signJobToken(secret: string, claims: object): string {
-  const signed = `${base64url({ alg: "HS256", typ: "JWT" })}.${base64url(claims)}`;
-  return `${signed}.${createHmac("sha256", secret).update(signed).digest("base64url")}`;
-}
-
 /** Creates job access for the buyer of a funded `api_response` job; undefined in all other cases. */
 export function createJobAccess({ endpoints, secrets, issuer }: JobAccessOptions) {
   return async ({ record, role }: Pick<Reading, "record" | "role">): Promise<JobAccess | undefined> => {
@@ -35,15 +27,17 @@ export function createJobAccess({ endpoints, secrets, issuer }: JobAccessOptions
     const url = (await endpoints.endpointUrls([record.serviceId])).get(record.serviceId);
     if (url === undefined) return undefined;
     const { secret } = await secrets.stateOf(record.sellerAgentId);
-    const jobToken = signJobToken(secret, {
+    const jobToken = await new SignJWT({
       iss: issuer,
-      sub: record.buyerAgentId,
+      ...(record.buyerAgentId === null ? {} : { sub: record.buyerAgentId }),
       aud: record.sellerAgentId,
       exp: record.deadline,
       transactionId: record._id,
       escrowId: record.escrowId,
       network: record.network,
-    });
+    })
+      .setProtectedHeader({ alg: "HS256", typ: "JWT" })
+      .sign(Buffer.from(secret));
     return { url, jobToken };
   };
 }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 
+import { decodePaymentSignatureHeader } from "@x402/core/http";
 import { isAddressEqual } from "viem";
 import type { Address, Hash, Hex } from "viem";
 import { z } from "zod";
@@ -92,7 +93,6 @@ const MAX_HEADER_LENGTH = 8_192;
 const CLOCK_MARGIN_SECONDS = 60;
 /** Time for a call and its settlement, in seconds. */
 const SETTLING_SECONDS = 30;
-const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 const hex = (digits: number) => z.templateLiteral(["0x", z.string().regex(new RegExp(`[0-9a-fA-F]{${digits}}`))]);
 const address = hex(40).transform((text) => text.toLowerCase() as Address);
@@ -177,10 +177,9 @@ function namesOf(network: Network): string[] {
 function decode(header: string): unknown {
   if (header.length > MAX_HEADER_LENGTH) throw new ProofRefusedError("malformed_proof");
   const text = header.trim();
-  const isBase64 = BASE64.test(text);
-  if (!isBase64 && !text.startsWith("{")) throw new ProofRefusedError("malformed_proof");
   try {
-    return JSON.parse(isBase64 ? Buffer.from(text, "base64").toString("utf8") : text);
+    // The service's own proof may come as plain JSON.
+    return text.startsWith("{") ? JSON.parse(text) : decodePaymentSignatureHeader(text);
   } catch {
     throw new ProofRefusedError("malformed_proof");
   }

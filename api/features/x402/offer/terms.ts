@@ -1,6 +1,6 @@
 import { formatUnits } from "viem";
 import type { Address } from "viem";
-import { encodePaymentRequiredHeader } from "@x402/core/http";
+import { encodePaymentRequiredHeader, encodePaymentResponseHeader } from "@x402/core/http";
 
 import { caip2Of, USDC_DECIMALS } from "../../../config/constants.ts";
 import type { Network } from "../../../config/constants.ts";
@@ -91,7 +91,7 @@ export interface Receipt {
 
 /** Value of `X-PAYMENT-RESPONSE` (version 1, network by name) or `PAYMENT-RESPONSE` (version 2, CAIP-2). */
 export function paymentResponseHeader(version: 1 | 2, { network, payer, txHash }: Receipt): string {
-  const name = version === 1 ? network : caip2Of(network);
-  const content = { success: true, transaction: txHash, network: name, payer };
-  return Buffer.from(JSON.stringify(content)).toString("base64");
+  // The package types the names of version 2; it encodes any.
+  const name = (version === 1 ? network : caip2Of(network)) as `${string}:${string}`;
+  return encodePaymentResponseHeader({ success: true, transaction: txHash, network: name, payer });
 }

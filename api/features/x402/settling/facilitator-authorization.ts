@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 
 import type { FacilitatorConfig } from "@x402/core/http";
+import { SignJWT } from "jose";
 
 import type { FacilitatorKey } from "../../../config/facilitator-key.ts";
 
@@ -20,8 +21,6 @@ export function facilitatorAuthorization(url: string, key: FacilitatorKey): Crea
   const base = host + pathname.replace(/\/+$/, "");
 
   async function headersFor(endpoint: string): Promise<Record<string, string>> {
-    // Loaded here because most services settle with a key of their own.
-    const { SignJWT } = await import("jose");
     const token = await new SignJWT({ uris: [`POST ${base}/${endpoint}`] })
       .setProtectedHeader({
         alg: key.privateKey.asymmetricKeyType === "ed25519" ? "EdDSA" : "ES256",
