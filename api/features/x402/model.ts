@@ -1,16 +1,44 @@
-import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
 import { CALL_CLASSES, NETWORKS } from "../../config/constants.ts";
-import type { CallClass, Network } from "../../config/constants.ts";
-import type { StoredAnswer } from "../../http/kept-answer.ts";
+import {
+  collection,
+  date,
+  flag,
+  mixed,
+  nullable,
+  number,
+  oneOf,
+  optional,
+  part,
+  text,
+  textOf,
+  withDefault,
+} from "../../db/records.ts";
+import type { RecordOf } from "../../db/records.ts";
 
-/**
- * `reserved`: the call that it pays for is running; a claim whose call failed is deleted. `settling`: the call has been
- * answered, and the payment is being settled or its outcome is unknown. `settled`: the payment is confirmed, and no
- * request is sending the answer yet. `spent`: a request is sending the answer, or has sent it.
+/*
+ * A claim is the use of one payment for one request:
+ *
+ *     reserve ──► reserved ──beginSettling──► settling ──confirm──► settled ──claimResponse──► spent ──noteSent──► spent
+ *                   │  │                        │  │                                            ▲                 (sent)
+ *           release │  └─confirm (a transfer)───│──┴─confirm (the request that ran the call)────┘
+ *                   ▼                           ▼ release
+ *                deleted                     deleted
+ *
+ * state      tokens have moved    response    a live lease means         after its end
+ * reserved   only by a transfer   none yet    a request runs the call    `reserve`: the same agent may use the payment again
+ * settling   unknown              pending     somebody settles it        `takeOver`: an identical request or the worker goes on
+ * settled    yes                  pending     nothing                    `claimResponse`: an identical request sends it
+ * spent      yes                  pending     a request sends it         `claimResponse`, as before: it was lost on its way
+ * spent      yes                  sent        nothing                    repeats get the stored response, for a day
+ *
+ * A reservation that has outlived its lease neither settles nor counts against the payer's balance. `runs` counts the requests
+ * that ran the call: `reserve` raises it for the same request and sets it to 1 for another one. From the second run on an
+ * earlier one may have taken effect, so the balance isn't compared, a stored answer is used, and an error only ends the lease.
  */
-export type ClaimState = "reserved" | "settling" | "settled" | "spent";
+const CLAIM_STATES = ["reserved", "settling", "settled", "spent"] as const;
+export type ClaimState = (typeof CLAIM_STATES)[number];
 
 /** States of a claim whose payment isn't known to be on chain. */
 export const UNPAID_STATES = ["reserved", "settling"] as const satisfies readonly ClaimState[];
@@ -28,154 +56,107 @@ export interface StoredPayment {
   txHashes: `0x${string}`[];
 }
 
-/** The use of one payment for one call or pack, for either kind of proof. */
-export interface ClaimRecord {
-  _id: string;
-  network: Network;
+const claimFields = {
+  _id: text,
+  network: oneOf(NETWORKS),
   /** Lower case, like every address here. */
-  token: string;
-  payer: string;
-  payTo: string;
+  token: text,
+  payer: text,
+  payTo: text,
   /** Units of the token. */
-  amount: string;
+  amount: text,
   /** The transfer: known from the start for a transaction hash, else once the payment is settled. */
-  txHash?: string;
+  txHash: optional(text),
   /** Position of the transfer among the logs of its receipt. */
-  position?: number;
+  position: optional(number),
   /** The EIP-3009 authorisation that moved the tokens. */
-  nonce?: string;
-  payment?: StoredPayment;
-  agentId: string;
-  /** Id of the API key that the request came with: only this key gets the answer again. Older claims have none. */
-  keyId?: string;
+  nonce: optional(text),
+  payment: optional(mixed<StoredPayment>()),
+  agentId: text,
+  /** Id of the API key that the request came with: only this key gets the answer again. */
+  keyId: text,
   /** Id that the client has given the payment. A key gives each id to one payment. */
-  paymentId?: string;
+  paymentId: optional(text),
   /** Hash of caller, route and input: a payment pays for one request. */
-  requestHash: string;
+  requestHash: text,
   /** Id that the request's `Idempotency-Key` gives it: the same for all repeats, and for no other request. */
-  operationId?: string;
+  operationId: optional(text),
   /** Calls to credit when the payment is confirmed. */
-  pack?: { class: CallClass; calls: number };
-  state: ClaimState;
+  pack: optional(part({ class: oneOf(CALL_CLASSES), calls: number })),
+  state: oneOf(CLAIM_STATES),
   /** True while the answer of the call hasn't been sent to the caller. */
-  responsePending?: boolean;
+  responsePending: optional(flag),
   /** Random token of the request or worker that holds the lease. */
-  owner: string;
-  leaseEndsAt: Date;
+  owner: text,
+  leaseEndsAt: date,
   /** When the operation began, and its random seed: a request that runs again is the same operation. */
-  startedAt: Date;
-  seed: string;
-  runs: number;
-  spentAt?: Date;
-}
+  startedAt: date,
+  seed: text,
+  runs: number,
+  spentAt: optional(date),
+};
 
+export type ClaimRecord = RecordOf<typeof claimFields>;
 export type ClaimModel = Model<ClaimRecord>;
 
-/** A stored answer that awaits its payment, or a repeat by a client that lost it. */
-export interface KeptAnswerRecord extends StoredAnswer {
-  /** The claim's id. */
-  _id: string;
-  requestHash: string;
-  /** When MongoDB deletes it. */
-  expiresAt: Date;
-}
-
-export type KeptAnswerModel = Model<KeptAnswerRecord>;
-
-const required = { required: true } as const;
-const text = { type: String, ...required } as const;
+/** Selects the records that have a field. */
+const having = (field: string) => ({ partialFilterExpression: { [field]: { $exists: true } } });
 
 /** Declares the collection of claims. */
-export function claimModel(connection: Connection): ClaimModel {
-  const schema = new Schema<ClaimRecord>(
-    {
-      _id: text,
-      network: { ...text, enum: NETWORKS },
-      token: text,
-      payer: text,
-      payTo: text,
-      amount: text,
-      txHash: String,
-      position: Number,
-      nonce: String,
-      payment: Schema.Types.Mixed,
-      agentId: text,
-      keyId: String,
-      paymentId: String,
-      requestHash: text,
-      operationId: String,
-      pack: { type: new Schema({ class: { ...text, enum: CALL_CLASSES }, calls: Number }, { _id: false }) },
-      state: { ...text, enum: ["reserved", "settling", "settled", "spent"] },
-      responsePending: Boolean,
-      owner: text,
-      leaseEndsAt: { type: Date, ...required },
-      startedAt: { type: Date, ...required },
-      seed: text,
-      runs: { type: Number, ...required },
-      spentAt: Date,
-    },
-    { collection: "x402_claims", versionKey: false, strict: "throw" },
-  );
-  // A transfer pays once, and so does an authorisation, even if a second proof names the same payment in the other way.
-  schema.index(
-    { network: 1, txHash: 1, position: 1 },
-    { unique: true, partialFilterExpression: { txHash: { $exists: true } } },
-  );
-  schema.index(
-    { network: 1, token: 1, payer: 1, nonce: 1 },
-    { unique: true, partialFilterExpression: { nonce: { $exists: true } } },
-  );
-  schema.index({ keyId: 1, paymentId: 1 }, { unique: true, partialFilterExpression: { paymentId: { $exists: true } } });
-  schema.index(
-    { agentId: 1, requestHash: 1 },
-    { partialFilterExpression: { responsePending: true }, name: "response_pending" },
-  );
-  schema.index({ operationId: 1 }, { partialFilterExpression: { operationId: { $exists: true } } });
-  schema.index({ leaseEndsAt: 1 }, { partialFilterExpression: { state: "settling" } });
-  schema.index(
-    { network: 1, token: 1, payer: 1, state: 1 },
-    { partialFilterExpression: { state: { $in: [...UNPAID_STATES] } } },
-  );
-  schema.index(
-    { network: 1, token: 1, payer: 1, spentAt: 1 },
-    { partialFilterExpression: { payment: { $exists: true } } },
-  );
-  return connection.model<ClaimRecord>("X402Claim", schema);
-}
+export const claimModel = (connection: Connection): ClaimModel =>
+  collection(connection, "X402Claim", "x402_claims", claimFields, [
+    // A transfer pays once, and so does an authorisation, even if a second proof names the same payment in the other way.
+    [
+      { network: 1, txHash: 1, position: 1 },
+      { unique: true, ...having("txHash") },
+    ],
+    [
+      { network: 1, token: 1, payer: 1, nonce: 1 },
+      { unique: true, ...having("nonce") },
+    ],
+    [
+      { keyId: 1, paymentId: 1 },
+      { unique: true, ...having("paymentId") },
+    ],
+    [
+      { agentId: 1, requestHash: 1 },
+      { partialFilterExpression: { responsePending: true }, name: "response_pending" },
+    ],
+    [{ operationId: 1 }, having("operationId")],
+    [{ leaseEndsAt: 1 }, { partialFilterExpression: { state: "settling" } }],
+    [{ network: 1, token: 1, payer: 1, state: 1 }, { partialFilterExpression: { state: { $in: [...UNPAID_STATES] } } }],
+    [{ network: 1, token: 1, payer: 1, spentAt: 1 }, having("payment")],
+  ]);
+
+const lastTransactionFields = { _id: text, nonce: number, raw: textOf<`0x${string}`>() };
 
 /** The last transaction that a settlement key has signed on a network. The id is `network:address`. */
-export interface LastTransactionRecord {
-  _id: string;
-  nonce: number;
-  raw: `0x${string}`;
-}
-
+export type LastTransactionRecord = RecordOf<typeof lastTransactionFields>;
 export type LastTransactionModel = Model<LastTransactionRecord>;
 
 /** Declares the collection of last transactions. */
-export function lastTransactionModel(connection: Connection): LastTransactionModel {
-  const schema = new Schema<LastTransactionRecord>(
-    { _id: text, nonce: { type: Number, ...required }, raw: text },
-    { collection: "x402_last_transactions", versionKey: false, strict: "throw" },
-  );
-  return connection.model<LastTransactionRecord>("X402LastTransaction", schema);
-}
+export const lastTransactionModel = (connection: Connection): LastTransactionModel =>
+  collection(connection, "X402LastTransaction", "x402_last_transactions", lastTransactionFields);
+
+const keptAnswerFields = {
+  /** The claim's id. */
+  _id: text,
+  requestHash: text,
+  status: number,
+  type: nullable(text),
+  headers: withDefault(mixed<Record<string, string>>(), {}),
+  body: withDefault(text, ""),
+  isBase64: flag,
+  /** When MongoDB deletes it. */
+  expiresAt: date,
+};
+
+/** A stored answer that awaits its payment, or a repeat by a client that lost it. */
+export type KeptAnswerRecord = RecordOf<typeof keptAnswerFields>;
+export type KeptAnswerModel = Model<KeptAnswerRecord>;
 
 /** Declares the collection of answers. */
-export function keptAnswerModel(connection: Connection): KeptAnswerModel {
-  const schema = new Schema<KeptAnswerRecord>(
-    {
-      _id: text,
-      requestHash: text,
-      status: { type: Number, ...required },
-      type: { type: String, default: null },
-      headers: { type: Schema.Types.Mixed, default: {} },
-      body: { type: String, default: "" },
-      isBase64: { type: Boolean, ...required },
-      expiresAt: { type: Date, ...required },
-    },
-    { collection: "x402_answers", versionKey: false, strict: "throw", minimize: false },
-  );
-  schema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
-  return connection.model<KeptAnswerRecord>("X402Answer", schema);
-}
+export const keptAnswerModel = (connection: Connection): KeptAnswerModel =>
+  collection(connection, "X402Answer", "x402_answers", keptAnswerFields, [
+    [{ expiresAt: 1 }, { expireAfterSeconds: 0 }],
+  ]);

@@ -98,8 +98,8 @@ export const PAID_REPEAT_FAULTS: ApiMutant[] = [
   {
     fault: "two payments with one id are both taken",
     file: "features/x402/model.ts",
-    from: "{ unique: true, partialFilterExpression: { paymentId: { $exists: true } } }",
-    to: "{ partialFilterExpression: { paymentId: { $exists: true } } }",
+    from: '{ unique: true, ...having("paymentId") }',
+    to: 'having("paymentId")',
     tests: ["x402/payment-identifier.test.ts"],
   },
   {

@@ -104,6 +104,7 @@ describe("the comparison of a wallet's money with its open payments", () => {
       nonce,
       payment: { version: 1, signature, validAfter, validBefore, fromBlock: 0, txHashes: [] as Hex[] },
       agentId: agent.agentId,
+      keyId: "key_test",
       requestHash: randomBytes(32).toString("hex"),
     });
     assert.ok(claim?.payment !== undefined && claim.nonce !== undefined);

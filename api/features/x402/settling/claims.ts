@@ -8,7 +8,7 @@ import { fromNow, isFree, isTaken, released, renewed, taken } from "../../../db/
 import { isKeepable, keptAnswer, storedAnswer } from "../../../http/kept-answer.ts";
 import type { Answer } from "../../../http/pipeline.ts";
 import { UNPAID_STATES } from "../model.ts";
-import type { ClaimModel, ClaimRecord, KeptAnswerModel, KeptAnswerRecord } from "../model.ts";
+import type { ClaimModel, ClaimRecord, KeptAnswerModel } from "../model.ts";
 
 /** A payment to reserve for a request. */
 export type NewClaim = Omit<
@@ -115,23 +115,23 @@ export class Claims {
   }
 
   async findByNonce(network: Network, asset: string, payer: string, nonce: string): Promise<ClaimRecord | null> {
-    return this.#claims.findOne({ network, token: asset, payer, nonce }).lean<ClaimRecord | null>();
+    return this.#claims.findOne({ network, token: asset, payer, nonce }).lean();
   }
 
   /** The payment that a key has given an id. */
   async findByPaymentId(keyId: string, paymentId: string): Promise<ClaimRecord | null> {
-    return this.#claims.findOne({ keyId, paymentId }).lean<ClaimRecord | null>();
+    return this.#claims.findOne({ keyId, paymentId }).lean();
   }
 
   async findByTransfer(network: Network, txHash: string): Promise<ClaimRecord[]> {
-    return this.#claims.find({ network, txHash }).lean<ClaimRecord[]>();
+    return this.#claims.find({ network, txHash }).lean();
   }
 
   /** The claim of this request whose answer is outstanding because its settlement was pending. */
   async findAwaitingResponse(agentId: string, requestHash: string): Promise<ClaimRecord | null> {
     return this.#claims
       .findOne({ agentId, requestHash, responsePending: true, state: { $in: ["settling", "settled"] } })
-      .lean<ClaimRecord | null>();
+      .lean();
   }
 
   /** One spent claim whose answer was lost with its process or connection. */
@@ -140,25 +140,17 @@ export class Claims {
       .filter(({ state, responsePending }) => state === "spent" && responsePending === true)
       .map(({ _id }) => _id);
     if (due.length === 0) return undefined;
-    return (
-      (await this.#claims.findOne({ _id: { $in: due }, $expr: HAS_NO_LEASE }).lean<ClaimRecord | null>()) ?? undefined
-    );
+    return (await this.#claims.findOne({ _id: { $in: due }, $expr: HAS_NO_LEASE }).lean()) ?? undefined;
   }
 
   /** The claim that pays for an operation, if its call has been answered. */
   async findAnswered(operationId: string, agentId: string, requestHash: string): Promise<ClaimRecord | null> {
-    return this.#claims
-      .findOne({ operationId, agentId, requestHash, state: { $ne: "reserved" } })
-      .lean<ClaimRecord | null>();
+    return this.#claims.findOne({ operationId, agentId, requestHash, state: { $ne: "reserved" } }).lean();
   }
 
   /** Claims without a live lease whose settlement has no known outcome, longest abandoned first. */
   async findAbandoned(limit: number): Promise<ClaimRecord[]> {
-    return this.#claims
-      .find({ state: "settling", $expr: HAS_NO_LEASE })
-      .sort({ leaseEndsAt: 1 })
-      .limit(limit)
-      .lean<ClaimRecord[]>();
+    return this.#claims.find({ state: "settling", $expr: HAS_NO_LEASE }).sort({ leaseEndsAt: 1 }).limit(limit).lean();
   }
 
   /**
@@ -167,12 +159,10 @@ export class Claims {
    */
   async findOtherOpenPayments({ _id, network, token: asset, payer }: ClaimRecord): Promise<ClaimRecord[]> {
     const signed = { network, token: asset, payer, payment: { $exists: true } };
-    const unpaid = await this.#claims
-      .find({ ...signed, state: { $in: [...UNPAID_STATES] }, $expr: IS_LIVE })
-      .lean<ClaimRecord[]>();
+    const unpaid = await this.#claims.find({ ...signed, state: { $in: [...UNPAID_STATES] }, $expr: IS_LIVE }).lean();
     // After the unpaid ones: a claim that is confirmed in between is in both results.
     const isRecent = { $gt: ["$spentAt", { $subtract: ["$$NOW", RECENT_MS] }] };
-    const confirmed = await this.#claims.find({ ...signed, $expr: isRecent }).lean<ClaimRecord[]>();
+    const confirmed = await this.#claims.find({ ...signed, $expr: isRecent }).lean();
     const all = new Map([...unpaid, ...confirmed].map((claim) => [claim._id, claim]));
     // Not part of the query: with it the database might scan all claims by id.
     all.delete(_id);
@@ -276,7 +266,7 @@ export class Claims {
   /** The unexpired stored answer of the claim's request. MongoDB deletes answers up to a minute after they expire. */
   async answerOf({ _id, requestHash }: ClaimRecord): Promise<Answer | undefined> {
     const alive = { _id, requestHash, expiresAt: { $gt: this.#now() } };
-    const kept = await this.#answers.findOne(alive).lean<KeptAnswerRecord | null>();
+    const kept = await this.#answers.findOne(alive).lean();
     return kept === null ? undefined : keptAnswer(kept);
   }
 

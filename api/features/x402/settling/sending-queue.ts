@@ -168,7 +168,7 @@ export class SendingQueue {
     }
 
     for (let round = 1; round <= ROUNDS && sends < SENDS; round += 1) {
-      const last = await model.findById(id).lean<LastTransactionRecord | null>();
+      const last = await model.findById(id).lean();
       const nonce = await nextNonce(last);
       signal.throwIfAborted();
       const { hash, raw } = await sign(nonce);
