@@ -87,7 +87,10 @@ export function withDefault<Value>(field: RequiredField<Value>, value: NoInfer<V
 /** Indexes of a collection, each with its options. */
 export type Indexes = readonly (readonly [IndexDefinition, IndexOptions?])[];
 
-/** Declares a collection of records with these fields. A write with an unknown field throws. */
+/**
+ * Declares a collection of records with these fields. A write with an unknown field throws. A second declaration with the
+ * same fields returns the first one's model.
+ */
 export function collection<Fields extends object>(
   connection: Connection,
   model: string,
@@ -95,6 +98,8 @@ export function collection<Fields extends object>(
   fields: Fields,
   indexes: Indexes = [],
 ): Model<RecordOf<Fields>> {
+  const earlier: { schema: { obj: unknown } } | undefined = connection.models[model];
+  if (earlier?.schema.obj === fields) return earlier as unknown as Model<RecordOf<Fields>>;
   const schema = new Schema(fields, {
     collection: name,
     versionKey: false,

@@ -3,7 +3,7 @@ import type { ClientSession, Connection, Model } from "mongoose";
 import type { Network } from "../../config/constants.ts";
 import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
 import { WAITING_STATES } from "./record.ts";
-import type { SendingModel, SendingRecord, SigningAttempt } from "./record.ts";
+import type { SendingRecord, SigningAttempt } from "./record.ts";
 
 /** Records of one look. */
 const BATCH = 50;
@@ -36,7 +36,7 @@ export class SendingStore<R extends SendingRecord> {
   readonly #model: Model<SendingRecord>;
   readonly #now: () => Date;
 
-  constructor({ connection, model, now }: { connection: Connection; model: SendingModel<R>; now: () => Date }) {
+  constructor({ connection, model, now }: { connection: Connection; model: Model<R>; now: () => Date }) {
     this.#connection = connection;
     // Mongoose can't type filters by a record that isn't known yet.
     this.#model = model as unknown as Model<SendingRecord>;

@@ -1,34 +1,28 @@
-import { Schema } from "mongoose";
-import type { Connection } from "mongoose";
+import type { Connection, Model } from "mongoose";
 
 import { SENDING_PROBLEMS } from "../../chain/sending/problems.ts";
-import { addSendingIndexes, sendingFields } from "../../chain/sending/record.ts";
-import type { SendingModel, SendingRecord } from "../../chain/sending/record.ts";
+import { sendingFields, sendingIndexes } from "../../chain/sending/record.ts";
+import { collection, text, textOf } from "../../db/records.ts";
+import type { RecordOf } from "../../db/records.ts";
 
 /** The token refuses the transfer. */
 export const TRANSFER_REFUSED = "transfer_refused";
 
-/** The payment of one statement, whose id it has. Final is paid. */
-export interface PaymentRecord extends SendingRecord {
+const paymentFields = {
+  ...sendingFields([...SENDING_PROBLEMS, TRANSFER_REFUSED]),
   /** `2026-10` */
-  month: string;
-  token: `0x${string}`;
-  to: `0x${string}`;
+  month: text,
+  token: textOf<`0x${string}`>(),
+  to: textOf<`0x${string}`>(),
   /** Token units. */
-  amount: string;
-}
+  amount: text,
+};
 
-export type PaymentModel = SendingModel<PaymentRecord>;
-
-const text = { type: String, required: true } as const;
-
-const schema = new Schema<PaymentRecord>(
-  { ...sendingFields([...SENDING_PROBLEMS, TRANSFER_REFUSED]), month: text, token: text, to: text, amount: text },
-  { collection: "rebate_payments", versionKey: false, strict: "throw" },
-);
-addSendingIndexes(schema);
+/** The payment of one statement, whose id it has. Final is paid. */
+export type PaymentRecord = RecordOf<typeof paymentFields>;
+export type PaymentModel = Model<PaymentRecord>;
 
 /** Declares the collection of the payments. */
 export function paymentModel(connection: Connection): PaymentModel {
-  return connection.model<PaymentRecord>("RebatePayment", schema);
+  return collection(connection, "RebatePayment", "rebate_payments", paymentFields, sendingIndexes());
 }

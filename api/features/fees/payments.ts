@@ -99,7 +99,7 @@ export function createRebatePayments({ connection, rpcUrl, log, now, processId, 
         .sort({ _id: 1 })
         .limit(PAGE)
         .lean<StatementRecord[]>();
-      const known = await payments.find({ _id: { $in: page.map(({ _id }) => _id) } }).lean<PaymentRecord[]>();
+      const known = await payments.find({ _id: { $in: page.map(({ _id }) => _id) } }).lean();
       const byId = new Map(known.map((payment) => [payment._id, payment]));
       yield page.map((statement) => ({ statement, payment: byId.get(statement._id) }));
       const last = page.at(-1);
@@ -118,7 +118,7 @@ export function createRebatePayments({ connection, rpcUrl, log, now, processId, 
   /** Payments that an earlier run has begun and the chain hasn't, of any month. */
   async function* begun(): AsyncGenerator<PaymentRecord> {
     const isOpen = { network: MAINNET, state: { $in: ["queued", "held", "sending", "mined"] as const } };
-    for await (const payment of payments.find(isOpen).lean<PaymentRecord[]>().cursor()) {
+    for await (const payment of payments.find(isOpen).lean().cursor()) {
       if ((await findTransfer(chain, payment)) === undefined) yield payment;
     }
   }

@@ -50,7 +50,7 @@ export function createStatementReader({ statements, lines }: StatementModels, pa
         .lean<StatementRecord[]>();
       const page = found.slice(0, limit);
       const last = page.at(-1);
-      const known = await payments.find({ _id: { $in: page.map(({ _id }) => _id) } }).lean<PaymentRecord[]>();
+      const known = await payments.find({ _id: { $in: page.map(({ _id }) => _id) } }).lean();
       const byId = new Map(known.map((payment) => [payment._id, payment]));
       const hasMore = found.length > limit && last !== undefined;
       return {

@@ -81,7 +81,7 @@ export function createFinder(deps: FinderDeps): { step(): Promise<Found>; loop: 
 
   /** Reads the latest blocks again each time, because a reorganisation may replace them. */
   async function findFailedScores(head: number): Promise<number> {
-    const cursor = await cursors.findById(network).lean<{ nextBlock: number } | null>();
+    const cursor = await cursors.findById(network).lean();
     const fromBlock = Math.min(cursor?.nextBlock ?? deployment.startBlock, head);
     const toBlock = Math.min(head, fromBlock + EVENT_SEARCH_BLOCKS);
     const queued = await orders.put("retryScore", await failedScoreUpdates(chain, deployment, { fromBlock, toBlock }));

@@ -2,10 +2,11 @@ import { Schema } from "mongoose";
 import type { Connection, Model, Types } from "mongoose";
 
 import { SENDING_PROBLEMS } from "../../chain/sending/problems.ts";
-import { addSendingIndexes, sendingFields } from "../../chain/sending/record.ts";
-import type { SendingModel, SendingRecord } from "../../chain/sending/record.ts";
+import { sendingFields, sendingIndexes } from "../../chain/sending/record.ts";
 import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
+import { collection, number, oneOf, optional, part, text, textOf } from "../../db/records.ts";
+import type { RecordOf } from "../../db/records.ts";
 
 /** The calls of the escrow contract that are open to anyone and end something. */
 export const KEEPER_MOVES = ["finalize", "resolveExpired", "retryScore"] as const;
@@ -25,23 +26,28 @@ export const KEEPER_PROBLEMS = [
 ] as const;
 export type KeeperProblem = (typeof KEEPER_PROBLEMS)[number];
 
-/** The reserved cost of transactions, counted on a UTC day of the chain's time. */
-export interface Charge {
+const chargeFields = {
   /** `2026-11-23` */
-  day: string;
+  day: text,
   /** Decimal number of wei. */
-  wei: string;
-}
+  wei: text,
+};
+
+/** The reserved cost of transactions, counted on a UTC day of the chain's time. */
+export type Charge = RecordOf<typeof chargeFields>;
+
+const orderFields = {
+  ...sendingFields(KEEPER_PROBLEMS),
+  move: oneOf(KEEPER_MOVES),
+  escrowId: textOf<`0x${string}`>(),
+  /** The reservation for the transactions in flight. */
+  charge: optional(part(chargeFields)),
+  /** The cost of its mined transactions, as a decimal number of wei. */
+  spentWei: optional(text),
+};
 
 /** A move that the keeper makes once, with its transactions. The id is `network:move:escrowId`. */
-export interface KeeperOrderRecord extends SendingRecord {
-  move: KeeperMove;
-  escrowId: `0x${string}`;
-  /** The reservation for the transactions in flight. */
-  charge?: Charge;
-  /** The cost of its mined transactions, as a decimal number of wei. */
-  spentWei?: string;
-}
+export type KeeperOrderRecord = RecordOf<typeof orderFields>;
 
 /** The cost of a network's transactions of one day, including reservations for those in flight. The id is `network:day`. */
 export interface KeeperSpendingRecord {
@@ -49,50 +55,29 @@ export interface KeeperSpendingRecord {
   committedWei: Types.Decimal128;
 }
 
+const cursorFields = { _id: oneOf(NETWORKS), nextBlock: number };
+
 /** How far a network's blocks have been searched for failed score updates. */
-export interface KeeperCursorRecord {
-  _id: Network;
-  nextBlock: number;
-}
+export type KeeperCursorRecord = RecordOf<typeof cursorFields>;
 
 /** The collections of the keeper. */
 export interface KeeperModels {
-  orders: SendingModel<KeeperOrderRecord>;
+  orders: Model<KeeperOrderRecord>;
   spending: Model<KeeperSpendingRecord>;
   cursors: Model<KeeperCursorRecord>;
 }
 
-const required = { required: true } as const;
-const text = { type: String, ...required } as const;
-
-const orderSchema = new Schema<KeeperOrderRecord>(
-  {
-    ...sendingFields(KEEPER_PROBLEMS),
-    move: { ...text, enum: KEEPER_MOVES },
-    escrowId: text,
-    charge: { type: new Schema<Charge>({ day: text, wei: text }, { _id: false }) },
-    spentWei: String,
-  },
-  { collection: "keeper_orders", versionKey: false, strict: "throw" },
-);
-addSendingIndexes(orderSchema);
-
 const spendingSchema = new Schema<KeeperSpendingRecord>(
-  { _id: text, committedWei: { type: Schema.Types.Decimal128, ...required } },
+  { _id: { type: String, required: true }, committedWei: { type: Schema.Types.Decimal128, required: true } },
   { collection: "keeper_spending", versionKey: false, strict: "throw" },
-);
-
-const cursorSchema = new Schema<KeeperCursorRecord>(
-  { _id: { ...text, enum: NETWORKS }, nextBlock: { type: Number, ...required } },
-  { collection: "keeper_cursors", versionKey: false, strict: "throw" },
 );
 
 /** Declares the collections of the keeper. */
 export function keeperModels(connection: Connection): KeeperModels {
   return {
-    orders: connection.model<KeeperOrderRecord>("KeeperOrder", orderSchema),
+    orders: collection(connection, "KeeperOrder", "keeper_orders", orderFields, sendingIndexes()),
     spending: connection.model<KeeperSpendingRecord>("KeeperSpending", spendingSchema),
-    cursors: connection.model<KeeperCursorRecord>("KeeperCursor", cursorSchema),
+    cursors: collection(connection, "KeeperCursor", "keeper_cursors", cursorFields),
   };
 }
 

@@ -2,12 +2,11 @@
 import { randomBytes } from "node:crypto";
 
 import { assert } from "chai";
-import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
 import { ChainUnavailableError } from "../../../api/chain/errors.ts";
 import { NetworkSender } from "../../../api/chain/sending/network-sender.ts";
-import { addSendingIndexes, queuedFields, sendingFields } from "../../../api/chain/sending/record.ts";
+import { queuedFields, sendingFields, sendingIndexes } from "../../../api/chain/sending/record.ts";
 import type { SendingRecord } from "../../../api/chain/sending/record.ts";
 import { SENDING_PROBLEMS } from "../../../api/chain/sending/problems.ts";
 import type { SendingProblem } from "../../../api/chain/sending/problems.ts";
@@ -17,6 +16,7 @@ import type { SendingTimings } from "../../../api/chain/sending/timings.ts";
 import { createSendingChain } from "../../../api/chain/sending-chain.ts";
 import { createTransactionSigner } from "../../../api/chain/signer.ts";
 import { connectDatabase, createIndexes } from "../../../api/db/connection.ts";
+import { collection } from "../../../api/db/records.ts";
 import { createLease, leaseModel } from "../../../api/jobs/lease.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { readStack } from "../../fixtures/api.ts";
@@ -54,9 +54,7 @@ describe("the sender at a node that answers signed transactions in a way of its 
   before(async () => {
     const { mongodbUri } = await readStack();
     connection = await connectDatabase(mongodbUri, log, `test_answers_${randomBytes(6).toString("hex")}`);
-    const schema = new Schema<SendingRecord>(sendingFields(SENDING_PROBLEMS), { strict: "throw", versionKey: false });
-    addSendingIndexes(schema);
-    calls = connection.model<SendingRecord>("Call", schema, "calls");
+    calls = collection(connection, "Call", "calls", sendingFields(SENDING_PROBLEMS), sendingIndexes());
     await createIndexes(connection);
     chain = await openChain(NETWORK);
     node = await oddNodeTo(chain.rpcUrl);
@@ -108,12 +106,12 @@ describe("the sender at a node that answers signed transactions in a way of its 
         });
         assert.isAtMost(sendsOf(node) - before, MOST_SENDS);
       }
-      const looked = await calls.findById("call_1").lean<SendingRecord | null>();
+      const looked = await calls.findById("call_1").lean();
       assert.strictEqual(looked?.problem, PROBLEMS[name] ?? null);
       node.odd = undefined;
       const record = await until("it is mined", async () => {
         await sender.step();
-        const found = await calls.findById("call_1").lean<SendingRecord | null>();
+        const found = await calls.findById("call_1").lean();
         return found !== null && ["mined", "final"].includes(found.state) && found;
       });
       assert.lengthOf(record.attempts, 1);
@@ -132,7 +130,7 @@ describe("the sender at a node that answers signed transactions in a way of its 
       const now = () => new Date(startedAt + elapsedMs);
       const sender = await senderOf(randomBytes(4).toString("hex"), { timings: SLOW_TIMINGS, now });
       const read = async () => {
-        const found = await calls.findById("call_1").lean<SendingRecord | null>();
+        const found = await calls.findById("call_1").lean();
         assert.ok(found !== null);
         return found;
       };

@@ -2,13 +2,13 @@
 import { randomBytes } from "node:crypto";
 
 import { assert } from "chai";
-import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
-import { addSendingIndexes, queuedFields, sendingFields } from "../../../api/chain/sending/record.ts";
+import { queuedFields, sendingFields, sendingIndexes } from "../../../api/chain/sending/record.ts";
 import type { SendingRecord, SigningAttempt } from "../../../api/chain/sending/record.ts";
 import { SendingStore } from "../../../api/chain/sending/store.ts";
 import { connectDatabase, createIndexes } from "../../../api/db/connection.ts";
+import { collection } from "../../../api/db/records.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { readStack } from "../../fixtures/api.ts";
 
@@ -33,9 +33,7 @@ describe("the store of calls that go on chain", () => {
     const { mongodbUri } = await readStack();
     const log = createLogger({ level: "silent", name: "test" });
     connection = await connectDatabase(mongodbUri, log, `test_sending_${randomBytes(6).toString("hex")}`);
-    const schema = new Schema<SendingRecord>(sendingFields(["paused"]), { strict: "throw", versionKey: false });
-    addSendingIndexes(schema);
-    calls = connection.model<SendingRecord>("Call", schema, "calls");
+    calls = collection(connection, "Call", "calls", sendingFields(["paused"]), sendingIndexes());
     await createIndexes(connection);
   });
   after(async () => {

@@ -1,9 +1,9 @@
-import { Schema } from "mongoose";
-import type { Connection } from "mongoose";
+import type { Connection, Model } from "mongoose";
 
-import { addSendingIndexes, sendingFields } from "../../../chain/sending/record.ts";
-import type { SendingModel, SendingRecord } from "../../../chain/sending/record.ts";
+import { sendingFields, sendingIndexes } from "../../../chain/sending/record.ts";
 import type { Network } from "../../../config/constants.ts";
+import { collection, number, oneOf, textOf } from "../../../db/records.ts";
+import type { RecordOf } from "../../../db/records.ts";
 import { DISPUTE_OUTCOMES, RESOLVED_BY } from "../../../indexer/schemas.ts";
 import type { DisputeOutcome, ResolvedBy } from "../../../indexer/schemas.ts";
 import { PROBLEMS } from "./problems.ts";
@@ -22,30 +22,24 @@ export interface Ruling {
   rationaleHash: `0x${string}`;
 }
 
+const rulingTransactionFields = {
+  ...sendingFields(PROBLEMS),
+  escrowId: textOf<`0x${string}`>(),
+  role: oneOf(RESOLVED_BY),
+  outcome: oneOf(DISPUTE_OUTCOMES),
+  buyerPercent: number,
+  rationaleHash: textOf<`0x${string}`>(),
+};
+
 /** The transactions of one ruling. The id is the dispute's. */
-export interface RulingTransactionRecord extends SendingRecord, Omit<Ruling, "disputeId" | "network"> {}
-
-export type RulingTransactionModel = SendingModel<RulingTransactionRecord>;
-
-const required = { required: true } as const;
-const text = { type: String, ...required } as const;
-
-const schema = new Schema<RulingTransactionRecord>(
-  {
-    ...sendingFields(PROBLEMS),
-    escrowId: text,
-    role: { ...text, enum: RESOLVED_BY },
-    outcome: { ...text, enum: DISPUTE_OUTCOMES },
-    buyerPercent: { type: Number, ...required },
-    rationaleHash: text,
-  },
-  { collection: "ruling_transactions", versionKey: false, strict: "throw" },
-);
-// A dispute ends once, so an escrow has one ruling.
-schema.index({ network: 1, escrowId: 1 }, { unique: true });
-addSendingIndexes(schema, "role");
+export type RulingTransactionRecord = RecordOf<typeof rulingTransactionFields>;
+export type RulingTransactionModel = Model<RulingTransactionRecord>;
 
 /** Declares the collection of the rulings' transactions. */
 export function rulingTransactionModel(connection: Connection): RulingTransactionModel {
-  return connection.model<RulingTransactionRecord>("RulingTransaction", schema);
+  return collection(connection, "RulingTransaction", "ruling_transactions", rulingTransactionFields, [
+    // A dispute ends once, so an escrow has one ruling.
+    [{ network: 1, escrowId: 1 }, { unique: true }],
+    ...sendingIndexes("role"),
+  ]);
 }

@@ -2,7 +2,7 @@ import type { ClientSession } from "mongoose";
 
 import { queuedFields } from "../../../chain/sending/record.ts";
 import type { SendingState } from "../../../chain/sending/record.ts";
-import type { Ruling, RulingTransactionModel, RulingTransactionRecord } from "./model.ts";
+import type { Ruling, RulingTransactionModel } from "./model.ts";
 
 /** The queue of rulings. */
 export function createRulingQueue(model: RulingTransactionModel, now: () => Date) {
@@ -44,7 +44,6 @@ export function createRulingQueue(model: RulingTransactionModel, now: () => Date
       return (await model.updateOne(replaceable, change, { session })).matchedCount === 1;
     },
 
-    findMany: (disputeIds: readonly string[]) =>
-      model.find({ _id: { $in: [...disputeIds] } }).lean<RulingTransactionRecord[]>(),
+    findMany: (disputeIds: readonly string[]) => model.find({ _id: { $in: [...disputeIds] } }).lean(),
   };
 }
