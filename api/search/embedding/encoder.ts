@@ -12,7 +12,7 @@ export interface Encoding {
 
 /** The purpose of an embedding. The encoder in this process ignores it. */
 export interface EncodeOptions {
-  /** A `document` is stored, and may be embedded again by another process; a `query` is forgotten soon. Default `document`. */
+  /** A `document` is stored; a `query` is forgotten soon. Default `document`. */
   as?: "query" | "document";
   /** Id of the agent whose private text it is. Nobody else can find out whether it has been embedded before. */
   owner?: string | undefined;

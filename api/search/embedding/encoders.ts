@@ -6,12 +6,12 @@ import { createEmbeddingServer } from "./embedding-server.ts";
 import { createThreadEncoder } from "./encoder.ts";
 import type { SentenceEncoder } from "./encoder.ts";
 import { embeddingModels } from "./model.ts";
-import { createOutage } from "./outage.ts";
+import { Outage } from "./outage.ts";
 import type { OutagePauses } from "./outage.ts";
-import { createServerEncoder, mostTokensOf } from "./server-encoder.ts";
-import type { ServerEncoderDeps } from "./server-encoder.ts";
-import { createTokenBudget } from "./token-budget.ts";
-import { createVectorCache } from "./vector-cache.ts";
+import { mostTokensOf, ServerEncoder } from "./server-encoder.ts";
+import type { SendingPaces } from "./server-encoder.ts";
+import { TokenBudget } from "./token-budget.ts";
+import { VectorCache } from "./vector-cache.ts";
 
 /** How texts are embedded at the moment. */
 export interface EncoderState {
@@ -45,7 +45,7 @@ export interface EncodersOptions {
   now: () => Date;
   log: Logger;
   /** Tests change these. */
-  paces?: ServerEncoderDeps["paces"];
+  paces?: SendingPaces;
   pauses?: OutagePauses;
 }
 
@@ -65,13 +65,13 @@ export function createEncoders(options: EncodersOptions): Encoders {
 
   const { dailyTokens, maxTextBytes, dimensions } = provider;
   const model = `${providerName(provider.baseUrl)}:${provider.model}:${dimensions}`;
-  const budget = createTokenBudget({ spending, dailyTokens, longestText: mostTokensOf(maxTextBytes), now, log });
-  const outage = createOutage(model, log, pauses);
-  const current = createServerEncoder({
+  const budget = new TokenBudget({ spending, dailyTokens, longestText: mostTokensOf(maxTextBytes), now, log });
+  const outage = new Outage(model, log, pauses);
+  const current = new ServerEncoder({
     model,
     dimensions,
     server: createEmbeddingServer(provider),
-    cache: createVectorCache(vectors),
+    cache: new VectorCache(vectors),
     budget,
     outage,
     maxTextBytes,

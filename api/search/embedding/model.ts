@@ -1,29 +1,28 @@
-import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
-/** A vector by the hash of what it was made from, so that no process pays for a text that another has had embedded. */
-export interface CachedVectorRecord {
+import { bytes, collection, date, nullable, number, text } from "../../db/records.ts";
+import type { RecordOf } from "../../db/records.ts";
+
+/** A vector by the hash of what it was made from, so that a text isn't paid for again soon. */
+const vectorFields = {
   /** SHA-256 of model, use, owner and text, as hex. The text itself isn't stored. */
-  _id: string;
-  /** Unit vector, 32-bit floats, little endian. Missing while a process is embedding it, and if the server refuses the text. */
-  vector?: Buffer;
-  isRefused?: boolean;
-  /** The process that is embedding it. */
-  claimedBy?: string;
-  /** End of the claim, by the database's clock. Until then no other process embeds the text. */
-  claimedUntil: Date;
+  _id: text,
+  /** Unit vector, 32-bit floats, little endian. Null if the server refuses the text. */
+  vector: nullable(bytes),
   /** MongoDB deletes the record after that. */
-  expiresAt: Date;
-}
+  expiresAt: date,
+};
+export type CachedVectorRecord = RecordOf<typeof vectorFields>;
 
 /** Tokens spent and reserved in a UTC day: for everybody's texts, or for those of one agent. */
-export interface EmbeddingSpendingRecord {
+const spendingFields = {
   /** `2026-11-23`, or `2026-11-23|<SHA-256 of an agent's id, or of that and |query>` */
-  _id: string;
-  tokens: number;
+  _id: text,
+  tokens: number,
   /** MongoDB deletes the record after that. */
-  expiresAt: Date;
-}
+  expiresAt: date,
+};
+export type EmbeddingSpendingRecord = RecordOf<typeof spendingFields>;
 
 /** The collections of embedding by a server. */
 export interface EmbeddingModels {
@@ -31,27 +30,12 @@ export interface EmbeddingModels {
   spending: Model<EmbeddingSpendingRecord>;
 }
 
-const required = { required: true } as const;
-const text = { type: String, ...required } as const;
-const date = { type: Date, ...required } as const;
-const options = { versionKey: false, strict: "throw" } as const;
-
-const vectorSchema = new Schema<CachedVectorRecord>(
-  { _id: text, vector: Buffer, isRefused: Boolean, claimedBy: String, claimedUntil: date, expiresAt: date },
-  { ...options, collection: "embeddings" },
-);
-vectorSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
-
-const spendingSchema = new Schema<EmbeddingSpendingRecord>(
-  { _id: text, tokens: { type: Number, ...required }, expiresAt: date },
-  { ...options, collection: "embedding_spending" },
-);
-spendingSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
+const EXPIRES = [{ expiresAt: 1 }, { expireAfterSeconds: 0 }] as const;
 
 /** Declares the collections on a connection. */
 export function embeddingModels(connection: Connection): EmbeddingModels {
   return {
-    vectors: connection.model<CachedVectorRecord>("CachedVector", vectorSchema),
-    spending: connection.model<EmbeddingSpendingRecord>("EmbeddingSpending", spendingSchema),
+    vectors: collection(connection, "CachedVector", "embeddings", vectorFields, [EXPIRES]),
+    spending: collection(connection, "EmbeddingSpending", "embedding_spending", spendingFields, [EXPIRES]),
   };
 }

@@ -1,6 +1,7 @@
-import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
+import PQueue from "p-queue";
 
+import { Batches } from "../../lib/batches.ts";
+import type { Waiting } from "../../lib/batches.ts";
 import { sha256Hex } from "../../lib/ids.ts";
 import { retry } from "../../lib/retry.ts";
 import { DeadlineExceededError, withTimeout } from "../../lib/timeout.ts";
@@ -8,12 +9,10 @@ import { cleanText } from "./clean-text.ts";
 import { EmbeddingServerError } from "./embedding-server.ts";
 import type { EmbeddingServer, ServerAnswer } from "./embedding-server.ts";
 import { NoVectorError } from "./encoder.ts";
-import type { EncodeOptions, SentenceEncoder } from "./encoder.ts";
+import type { EncodeOptions, Encoding, SentenceEncoder } from "./encoder.ts";
 import type { Outage } from "./outage.ts";
-import { createTextQueue } from "./text-queue.ts";
-import type { TextQueue, WaitingText } from "./text-queue.ts";
 import type { Reservation, TokenBudget } from "./token-budget.ts";
-import type { CacheView, VectorCache } from "./vector-cache.ts";
+import type { VectorCache } from "./vector-cache.ts";
 
 /** How the texts of one kind are sent. */
 export interface SendingPace {
@@ -23,26 +22,32 @@ export interface SendingPace {
   /** Upper bounds of the first and of any delay between attempts, in milliseconds. */
   baseDelayMs: number;
   maxDelayMs: number;
-  /** Duration of a claim. Longer than all attempts together, so no other process sends the same text meanwhile. */
-  claimMs: number;
 }
 
 type Kind = NonNullable<EncodeOptions["as"]>;
 
+/** Paces that replace parts of the usual ones. */
+export type SendingPaces = Partial<Record<Kind, Partial<SendingPace>>>;
+
+/** Texts that are sent together: agents' private documents may have no tokens left when others still do. */
+type Lane = Kind | "private";
+
 /** A query's limits fit into the time that its caller waits. */
 const PACES: Readonly<Record<Kind, SendingPace>> = {
-  query: { timeoutMs: 2_500, attempts: 2, baseDelayMs: 100, maxDelayMs: 500, claimMs: 8_000 },
-  document: { timeoutMs: 10_000, attempts: 3, baseDelayMs: 500, maxDelayMs: 2_000, claimMs: 40_000 },
+  query: { timeoutMs: 2_500, attempts: 2, baseDelayMs: 100, maxDelayMs: 500 },
+  document: { timeoutMs: 10_000, attempts: 3, baseDelayMs: 500, maxDelayMs: 2_000 },
 };
-const QUEUES = {
-  query: { maxWaiting: 200, maxTexts: 16, concurrency: 8 },
-  document: { maxWaiting: 2_000, maxTexts: 64, concurrency: 4 },
+const BOUNDS = {
+  query: { maxWaiting: 200, maxTexts: 16 },
+  document: { maxWaiting: 2_000, maxTexts: 64 },
 } as const;
+/** Requests at the same time. */
+const CONCURRENCY = 8;
 /** Of a request. OpenAI takes 300,000. */
 const MAX_TOKENS = 200_000;
 const PATIENCE_MS = { query: 3_000, document: 60_000 } as const;
-/** Enough for all concurrent requests of a job. */
-const AT_ONCE = QUEUES.document.maxTexts * QUEUES.document.concurrency;
+/** Of a job: four requests, so that others have their turn. */
+const AT_ONCE = 4 * BOUNDS.document.maxTexts;
 /** Marks that a tokenizer puts around a text. */
 const TOKENS_BESIDE_TEXT = 4;
 
@@ -55,47 +60,214 @@ const KEPT_MS = { query: HOUR_MS, owned: 24 * HOUR_MS, public: 30 * 24 * HOUR_MS
 const REFUSED_MS = HOUR_MS;
 /** After this many refusals without any answer before, the texts aren't the cause. */
 const MOST_REFUSALS = 8;
-/** How often a text is queued if those who had queued it before have no tokens left. */
-const SHARE_ATTEMPTS = 3;
-/** Between looks at what other processes have embedded. */
-const LOOK_MS = 100;
 
-/** Texts of one agent, or of none, and what is set aside of its share for them. */
-interface Share {
-  texts: readonly WaitingText[];
+/** A text with what its embedding may cost. */
+interface Text {
+  hash: string;
+  text: string;
+  /** Upper bound of its tokens. */
+  tokens: number;
+  /** How long its vector is kept for other processes, in milliseconds. */
+  keptMs: number;
+  /** The share of the day's tokens on which it counts: an agent's, or that of its queries. */
+  payer: string | undefined;
+}
+
+/** A text that waits for its vector, with the tokens that are set aside of its payer's share. */
+interface PaidText extends Waiting<Text, Float32Array> {
   reservation: Reservation | undefined;
+  /** The tokens that it has cost. */
+  cost: number;
 }
 
-/** Dependencies of the encoder. */
-export interface ServerEncoderDeps {
-  /** Name of the model with its provider and dimensions. */
-  model: string;
-  dimensions: number;
-  server: EmbeddingServer;
-  cache: VectorCache;
-  budget: TokenBudget;
-  outage: Outage;
-  maxTextBytes: number;
-  now: () => Date;
-  paces?: Partial<Record<Kind, Partial<SendingPace>>> | undefined;
-}
-
-/** An encoder that has texts embedded by a server, each text once for all processes. */
-export function createServerEncoder(deps: ServerEncoderDeps): SentenceEncoder {
-  const { model, dimensions, server, cache, budget, outage, maxTextBytes, now, paces = {} } = deps;
-  const closing = new AbortController();
+/** An encoder that has texts embedded by a server. Processes share the vectors and the day's tokens. */
+export class ServerEncoder implements SentenceEncoder {
+  readonly model: string;
+  readonly dimensions: number;
+  readonly atOnce = AT_ONCE;
+  readonly #server: EmbeddingServer;
+  readonly #cache: VectorCache;
+  readonly #budget: TokenBudget;
+  readonly #outage: Outage;
+  readonly #maxTextBytes: number;
+  readonly #now: () => Date;
+  readonly #paces: SendingPaces;
+  readonly #queue = new PQueue({ concurrency: CONCURRENCY });
+  readonly #lanes: Readonly<Record<Lane, Batches<Text, Float32Array>>>;
+  /** By hash and payer. A text that waits isn't sent twice. */
+  readonly #pending = new Map<string, Promise<Float32Array>>();
+  readonly #closing = new AbortController();
   /** Whether the server has ever answered with vectors, so that what it refuses is a text and not our way to ask. */
-  let isProven = false;
+  #isProven = false;
 
-  /** One request with its attempts, of texts of one use. @throws EmbeddingServerError, NoVectorError */
-  function request(texts: readonly WaitingText[], pace: SendingPace): Promise<ServerAnswer> {
-    const use = texts[0]?.use ?? "other";
-    const tokens = texts.reduce((sum, text) => sum + text.tokens, 0);
+  constructor({
+    model,
+    dimensions,
+    server,
+    cache,
+    budget,
+    outage,
+    maxTextBytes,
+    now,
+    paces = {},
+  }: {
+    /** Name of the model with its provider and dimensions. */
+    model: string;
+    dimensions: number;
+    server: EmbeddingServer;
+    cache: VectorCache;
+    budget: TokenBudget;
+    outage: Outage;
+    maxTextBytes: number;
+    now: () => Date;
+    paces?: SendingPaces | undefined;
+  }) {
+    this.model = model;
+    this.dimensions = dimensions;
+    this.#server = server;
+    this.#cache = cache;
+    this.#budget = budget;
+    this.#outage = outage;
+    this.#maxTextBytes = maxTextBytes;
+    this.#now = now;
+    this.#paces = paces;
+    this.#lanes = {
+      query: this.#laneOf("query"),
+      document: this.#laneOf("document"),
+      private: this.#laneOf("private"),
+    };
+  }
+
+  async encode(text: string, options: EncodeOptions = {}): Promise<Encoding> {
+    const { as = "document", owner, spender = owner, patienceMs = PATIENCE_MS[as] } = options;
+    if (this.#closing.signal.aborted) throw closed();
+    const clean = cleanText(text, this.#maxTextBytes);
+    if (clean === "") throw new NoVectorError("text", "The text has no visible character");
+    const lane = as === "document" && owner !== undefined ? "private" : as;
+    if (this.#lanes[lane].size >= BOUNDS[as].maxWaiting) {
+      throw new NoVectorError("server", "Too many texts wait for the embedding server");
+    }
+    const tokens = mostTokensOf(Buffer.byteLength(clean));
+    // Queries have a share of their own: an agent that has stored much can still search by meaning.
+    const payer = spender === undefined || as === "document" ? spender : `${spender}|query`;
+    if (payer !== undefined && this.#budget.isShareSpent(payer, tokens)) throw shareSpent();
+    const hash = sha256Hex(JSON.stringify([this.model, as, owner ?? null, clean]));
+    const keptMs = as === "query" ? KEPT_MS.query : owner === undefined ? KEPT_MS.public : KEPT_MS.owned;
+    try {
+      const vector = await withTimeout("The embedding server", patienceMs, () =>
+        this.#vectorOf(lane, { hash, text: clean, tokens, keptMs, payer }),
+      );
+      // These models know most languages.
+      return { vector, knownWordShare: 1 };
+    } catch (error) {
+      if (error instanceof DeadlineExceededError) throw new NoVectorError("server", error.message);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(closed());
+    for (const lane of Object.values(this.#lanes)) lane.clear(closed());
+    await this.#queue.onIdle();
+  }
+
+  #laneOf(lane: Lane): Batches<Text, Float32Array> {
+    const kind = lane === "private" ? "document" : lane;
+    const { maxTexts } = BOUNDS[kind];
+    const pace = { ...PACES[kind], ...this.#paces[kind] };
+    return new Batches({
+      queue: this.#queue,
+      priority: kind === "query" ? 1 : 0,
+      fits: (texts) => texts.length <= maxTexts && tokensOf(texts) <= MAX_TOKENS,
+      run: (batch) => this.#embed(batch, lane, pace),
+    });
+  }
+
+  #vectorOf(lane: Lane, text: Text): Promise<Float32Array> {
+    const key = `${text.hash}|${text.payer ?? ""}`;
+    const pending = this.#pending.get(key) ?? this.#lanes[lane].add(text);
+    this.#pending.set(key, pending);
+    const forget = () => this.#pending.delete(key);
+    pending.then(forget, forget);
+    return pending;
+  }
+
+  /** Takes what the cache knows, and has the other texts embedded. */
+  async #embed(batch: readonly Waiting<Text, Float32Array>[], lane: Lane, pace: SendingPace): Promise<void> {
+    const known = await this.#cache.read(batch.map(({ item: { hash } }) => hash));
+    for (const { item, resolve, reject } of batch) {
+      const vector = known.get(item.hash);
+      if (vector === null) reject(refusal());
+      else if (vector !== undefined) resolve(vector);
+    }
+    const unknown = batch.filter(({ item }) => !known.has(item.hash));
+    if (unknown.length === 0) return;
+    if (this.#closing.signal.aborted) throw closed();
+    if (this.#outage.isPausing()) throw new NoVectorError("server", "The embedding server is unavailable");
+    const texts = (await Promise.all(unknown.map((waiting) => this.#reserveShare(waiting)))).flat();
+    try {
+      await this.#send(texts, lane, pace);
+    } catch (error) {
+      if (!(error instanceof EmbeddingServerError)) throw error;
+      this.#outage.begin(error);
+      throw new NoVectorError("server", `No vector: ${error.message}`);
+    } finally {
+      // A share whose record can't be written now stays spent.
+      await Promise.allSettled(
+        texts.map(async ({ reservation, cost }) => {
+          await reservation?.settle(cost);
+        }),
+      );
+    }
+  }
+
+  /** Sets tokens of the payer's share aside. @returns nothing, and rejects the text, if it has none left */
+  async #reserveShare(waiting: Waiting<Text, Float32Array>): Promise<PaidText[]> {
+    const { payer, tokens } = waiting.item;
+    const reservation = payer === undefined ? undefined : await this.#budget.reserveShare(payer, tokens);
+    if (payer !== undefined && reservation === undefined) {
+      waiting.reject(shareSpent());
+      return [];
+    }
+    return [{ ...waiting, reservation, cost: 0 }];
+  }
+
+  /** Sends texts. One that the server refuses would hold up the others, so a refused request is sent again in halves. */
+  async #send(texts: readonly PaidText[], lane: Lane, pace: SendingPace): Promise<void> {
+    const refused: PaidText[] = [];
+    let refusals = 0;
+    // The list grows while it is read.
+    const parts = texts.length === 0 ? [] : [texts];
+    for (const part of parts) {
+      try {
+        const answer = await this.#request(part, lane, pace);
+        this.#isProven = true;
+        this.#outage.end();
+        await this.#accept(part, answer);
+      } catch (error) {
+        if (!(error instanceof EmbeddingServerError) || error.kind !== "texts") throw error;
+        refusals += 1;
+        const middle = Math.ceil(part.length / 2);
+        if (part.length === 1) refused.push(...part);
+        else parts.push(part.slice(0, middle), part.slice(middle));
+        const isLast = parts.at(-1) === part;
+        if (!this.#isProven && (isLast || refusals === MOST_REFUSALS)) throw error;
+      }
+    }
+    const expiresAt = this.#after(REFUSED_MS);
+    await this.#cache.store(refused.map(({ item: { hash } }) => ({ hash, vector: null, expiresAt })));
+    for (const { reject } of refused) reject(refusal());
+  }
+
+  /** One request with its attempts. @throws EmbeddingServerError, NoVectorError */
+  #request(texts: readonly PaidText[], lane: Lane, pace: SendingPace): Promise<ServerAnswer> {
+    const { signal } = this.#closing;
+    const tokens = tokensOf(texts.map(({ item }) => item));
     const attempt = async () => {
-      const reservation = await budget.reserve(tokens, use);
+      const reservation = await this.#budget.reserve(tokens, lane === "private" ? "private" : "other");
       if (reservation === undefined) throw new NoVectorError("budget", "The day's tokens for embedding are spent");
-      const inputs = texts.map(({ text }) => text);
-      const answer = await server.embed(inputs, pace.timeoutMs, closing.signal).catch(async (error: unknown) => {
+      const inputs = texts.map(({ item: { text } }) => text);
+      const answer = await this.#server.embed(inputs, pace.timeoutMs, signal).catch(async (error: unknown) => {
         if (error instanceof EmbeddingServerError && !error.mayCost) await reservation.settle(0);
         throw error;
       });
@@ -110,201 +282,28 @@ export function createServerEncoder(deps: ServerEncoderDeps): SentenceEncoder {
         error instanceof EmbeddingServerError &&
         error.kind === "passing" &&
         error.retryAfterMs === 0 &&
-        !closing.signal.aborted,
+        !signal.aborted,
     });
   }
 
-  /**
-   * Sends texts. One that the server refuses would hold up the others, so a refused request is sent again in halves.
-   * @returns the texts that the server refuses
-   */
-  async function send(
-    texts: readonly WaitingText[],
-    pace: SendingPace,
-    embedded: (texts: readonly WaitingText[], answer: ServerAnswer) => Promise<void>,
-  ): Promise<WaitingText[]> {
-    const refused: WaitingText[] = [];
-    let refusals = 0;
-    // The list grows while it is read.
-    const parts = [texts];
-    for (const part of parts) {
-      try {
-        const answer = await request(part, pace);
-        isProven = true;
-        outage.end();
-        await embedded(part, answer);
-      } catch (error) {
-        if (!(error instanceof EmbeddingServerError) || error.kind !== "texts") throw error;
-        refusals += 1;
-        const middle = Math.ceil(part.length / 2);
-        if (part.length === 1) refused.push(...part);
-        else parts.push(part.slice(0, middle), part.slice(middle));
-        const isLast = parts.at(-1) === part;
-        if (!isProven && (isLast || refusals === MOST_REFUSALS)) throw error;
-      }
-    }
-    return refused;
-  }
-
-  /** Settles the texts that the cache knows. @returns the remaining texts */
-  function settleCached(texts: readonly WaitingText[], { vectors, refused }: CacheView): WaitingText[] {
-    return texts.filter(({ hash, resolve, reject }) => {
-      const vector = vectors.get(hash);
-      if (vector !== undefined) resolve(vector);
-      else if (refused.has(hash)) reject(refusal());
-      return vector === undefined && !refused.has(hash);
-    });
-  }
-
-  /** Sets tokens of their agents' shares aside. Texts whose agent has none left are rejected. */
-  async function reserveShares(texts: readonly WaitingText[]): Promise<Share[]> {
-    const byPayer = Map.groupBy(texts, ({ payer }) => payer);
-    const shares = await Promise.all(
-      [...byPayer].map(async ([payer, own]): Promise<Share[]> => {
-        if (payer === undefined) return [{ texts: own, reservation: undefined }];
-        const all = await budget.reserveShare(
-          payer,
-          own.reduce((sum, text) => sum + text.tokens, 0),
-        );
-        if (all !== undefined) return [{ texts: own, reservation: all }];
-        const single: Share[] = [];
-        for (const text of own) {
-          const reservation = await budget.reserveShare(payer, text.tokens);
-          if (reservation === undefined) text.reject(shareSpent());
-          else single.push({ texts: [text], reservation });
-        }
-        return single;
-      }),
+  /** Stores the vectors of an answer, and hands them out. */
+  async #accept(texts: readonly PaidText[], { vectors, tokens }: ServerAnswer): Promise<void> {
+    const most = tokensOf(texts.map(({ item }) => item));
+    const embedded = texts.map((text, position) => ({ text, vector: vectors[position] as Float32Array }));
+    for (const { text } of embedded) text.cost = Math.ceil(((tokens ?? most) * text.item.tokens) / most);
+    await this.#cache.store(
+      embedded.map(({ text: { item }, vector }) => ({ hash: item.hash, vector, expiresAt: this.#after(item.keptMs) })),
     );
-    return shares.flat();
+    for (const { text, vector } of embedded) text.resolve(vector);
   }
 
-  /** Embeds the texts that no other process is embedding. @returns the remaining texts */
-  async function embedFree(texts: readonly WaitingText[], view: CacheView, pace: SendingPace): Promise<WaitingText[]> {
-    const owner = randomUUID();
-    const free = texts.filter(({ hash }) => !view.underWay.has(hash)).map(({ hash }) => hash);
-    if (free.length === 0) return [...texts];
-    const claimed = await cache.claim(free, owner, pace.claimMs);
-    const mine = texts.filter(({ hash }) => claimed.has(hash));
-    if (mine.length === 0) return [...texts];
-    let shares: Share[] = [];
-    /** By the hashes of texts that have been embedded. */
-    const costs = new Map<string, number>();
-    const keep = async (part: readonly WaitingText[], { vectors, tokens }: ServerAnswer): Promise<void> => {
-      const most = part.reduce((sum, text) => sum + text.tokens, 0);
-      for (const text of part) costs.set(text.hash, Math.ceil(((tokens ?? most) * text.tokens) / most));
-      const at = now().getTime();
-      await cache.keep(
-        part.map(({ hash, keptMs }, position) => ({
-          hash,
-          vector: vectors[position] as Float32Array,
-          expiresAt: new Date(at + keptMs),
-        })),
-      );
-      for (const [position, { resolve }] of part.entries()) resolve(vectors[position] as Float32Array);
-    };
-    try {
-      shares = await reserveShares(mine);
-      const refused: WaitingText[] = [];
-      // Private texts may have no tokens left when others still do.
-      for (const use of ["other", "private"] as const) {
-        const part = shares.flatMap(({ texts: own }) => own).filter((text) => text.use === use);
-        if (part.length > 0) refused.push(...(await send(part, pace, keep)));
-      }
-      const hashes = refused.map(({ hash }) => hash);
-      await cache.refuse(hashes, new Date(now().getTime() + REFUSED_MS));
-      for (const { reject } of refused) reject(refusal());
-    } catch (error) {
-      if (!(error instanceof EmbeddingServerError)) throw error;
-      outage.begin(error);
-      throw new NoVectorError("server", `No vector: ${error.message}`);
-    } finally {
-      // A share whose record can't be written now stays spent.
-      await Promise.allSettled(
-        shares.map(async ({ texts: own, reservation }) => {
-          await reservation?.settle(own.reduce((sum, { hash }) => sum + (costs.get(hash) ?? 0), 0));
-        }),
-      );
-      // Without the database the claims end by themselves.
-      await cache.release([...claimed], owner).catch(() => undefined);
-    }
-    return texts.filter(({ hash }) => !claimed.has(hash));
+  #after(ms: number): Date {
+    return new Date(this.#now().getTime() + ms);
   }
+}
 
-  async function run(batch: readonly WaitingText[], pace: SendingPace): Promise<void> {
-    const giveUpAt = performance.now() + pace.claimMs;
-    let left = [...batch];
-    while (!closing.signal.aborted) {
-      const view = await cache.read(left.map(({ hash }) => hash));
-      left = settleCached(left, view);
-      if (left.length === 0) return;
-      if (outage.isPausing()) throw new NoVectorError("server", "The embedding server is unavailable");
-      left = await embedFree(left, view, pace);
-      if (left.length === 0) return;
-      if (performance.now() > giveUpAt) throw new NoVectorError("server", "Another process takes too long");
-      await sleep(LOOK_MS / 2 + Math.random() * LOOK_MS, undefined, { signal: closing.signal }).catch(() => undefined);
-    }
-    throw closed();
-  }
-
-  const queueOf = (kind: Kind): TextQueue =>
-    createTextQueue({
-      ...QUEUES[kind],
-      maxTokens: MAX_TOKENS,
-      run: (batch) => run(batch, { ...PACES[kind], ...paces[kind] }),
-    });
-  const queues = { query: queueOf("query"), document: queueOf("document") };
-
-  /** The vector of a text. It may wait already, on the share of another agent, which is spent: then it waits again. */
-  async function addTo(queue: TextQueue, text: Parameters<TextQueue["add"]>[0]): Promise<Float32Array> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await queue.add(text);
-      } catch (error) {
-        const isOthersShare =
-          error instanceof NoVectorError &&
-          error.reason === "share" &&
-          (text.payer === undefined || !budget.isShareSpent(text.payer, text.tokens));
-        if (!isOthersShare || attempt === SHARE_ATTEMPTS) throw error;
-      }
-    }
-  }
-
-  return {
-    model,
-    dimensions,
-    atOnce: AT_ONCE,
-    async encode(text, { as = "document", owner, spender = owner, patienceMs = PATIENCE_MS[as] } = {}) {
-      if (closing.signal.aborted) throw closed();
-      const clean = cleanText(text, maxTextBytes);
-      if (clean === "") throw new NoVectorError("text", "The text has no visible character");
-      if (queues[as].isFull()) throw new NoVectorError("server", "Too many texts wait for the embedding server");
-      const tokens = mostTokensOf(Buffer.byteLength(clean));
-      // Queries have a share of their own: an agent that has stored much can still search by meaning.
-      const payer = spender === undefined || as === "document" ? spender : `${spender}|query`;
-      if (payer !== undefined && budget.isShareSpent(payer, tokens)) throw shareSpent();
-      const hash = sha256Hex(JSON.stringify([model, as, owner ?? null, clean]));
-      const use = as === "document" && owner !== undefined ? "private" : "other";
-      const keptMs = as === "query" ? KEPT_MS.query : owner === undefined ? KEPT_MS.public : KEPT_MS.owned;
-      try {
-        const vector = await withTimeout("The embedding server", patienceMs, () =>
-          addTo(queues[as], { hash, text: clean, tokens, keptMs, payer, use }),
-        );
-        // These models know most languages.
-        return { vector, knownWordShare: 1 };
-      } catch (error) {
-        if (error instanceof DeadlineExceededError) throw new NoVectorError("server", error.message);
-        throw error;
-      }
-    },
-    async close() {
-      closing.abort(closed());
-      for (const queue of Object.values(queues)) {
-        queue.clear(closed());
-        await queue.idle();
-      }
-    },
-  };
+function tokensOf(texts: readonly Pick<Text, "tokens">[]): number {
+  return texts.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 const closed = () => new NoVectorError("server", "The encoder is closed");

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Model } from "mongoose";
 
 import { isDuplicateKey } from "../../db/connection.ts";
@@ -13,21 +14,6 @@ export interface Reservation {
 
 /** The use of tokens: agents' private documents, or queries and listings, which a part of each day is kept for. */
 export type TokenUse = "private" | "other";
-
-/** The tokens of a UTC day, for all processes together. */
-export interface TokenBudget {
-  /** Sets tokens aside; undefined if the day doesn't have them any more. */
-  reserve(tokens: number, use: TokenUse): Promise<Reservation | undefined>;
-  /**
-   * Sets tokens of a payer's share of the day aside; undefined if it doesn't have them any more.
-   * @param payer an agent's id, or `<agent id>|query`
-   */
-  reserveShare(payer: string, tokens: number): Promise<Reservation | undefined>;
-  /** Whether this process was refused so many tokens of the payer's share a moment ago. */
-  isShareSpent(payer: string, tokens: number): boolean;
-  /** Tokens spent and reserved on this UTC day. */
-  spentToday(): Promise<number>;
-}
 
 /** Share of a day's tokens that one agent's listings and entries may cost, and as much again for its queries of its memory. */
 const AGENT_SHARE = 0.05;
@@ -48,99 +34,126 @@ interface Refusal {
 }
 
 /**
- * A daily budget in the database. What a request may cost at most is reserved before it is sent, so the sum never exceeds the
- * budget, however many processes send. A process that dies before it settles leaves its reservation spent.
- * @param longestText tokens that are reserved for the longest text: no share is smaller
+ * The tokens of a UTC day, for all processes together. What a request may cost at most is reserved before it is sent, so the sum
+ * never exceeds the budget, however many processes send. A process that dies before it settles leaves its reservation spent.
  */
-export function createTokenBudget({
-  spending,
-  dailyTokens,
-  longestText,
-  now,
-  log,
-}: {
-  spending: Model<EmbeddingSpendingRecord>;
-  dailyTokens: number;
-  longestText: number;
-  now: () => Date;
-  log: Logger;
-}): TokenBudget {
-  const atLeastOneText = (tokens: number) => Math.min(dailyTokens, Math.max(Math.floor(tokens), longestText));
-  const shareTokens = atLeastOneText(dailyTokens * AGENT_SHARE);
-  const limits = { private: atLeastOneText(dailyTokens * (1 - KEPT_SHARE)), other: dailyTokens };
+export class TokenBudget {
+  readonly #spending: Model<EmbeddingSpendingRecord>;
+  readonly #dailyTokens: number;
+  readonly #limits: Readonly<Record<TokenUse | "share", number>>;
+  readonly #now: () => Date;
+  readonly #log: Logger;
   /** By the id of the record that refused them, and for the day by the use. */
-  const refusals = new Map<string, Refusal>();
-  const loggedDays = { private: "", other: "" };
-  const today = () => now().toISOString().slice(0, "2026-11-23".length);
-  // As a hash, because nothing beside the vectors tells who has stored or searched what.
-  const shareId = (day: string, payer: string) => `${day}|${sha256Hex(payer)}`;
+  readonly #refusals = new LRUCache<string, Refusal>({ max: MOST_REFUSALS });
+  readonly #loggedDays = { private: "", other: "" };
 
-  function isRefused(key: string, tokens: number): boolean {
-    const refusal = refusals.get(key);
+  constructor({
+    spending,
+    dailyTokens,
+    longestText,
+    now,
+    log,
+  }: {
+    spending: Model<EmbeddingSpendingRecord>;
+    dailyTokens: number;
+    /** Tokens that are reserved for the longest text: no share is smaller. */
+    longestText: number;
+    now: () => Date;
+    log: Logger;
+  }) {
+    const atLeastOneText = (tokens: number) => Math.min(dailyTokens, Math.max(Math.floor(tokens), longestText));
+    this.#spending = spending;
+    this.#dailyTokens = dailyTokens;
+    this.#limits = {
+      private: atLeastOneText(dailyTokens * (1 - KEPT_SHARE)),
+      other: dailyTokens,
+      share: atLeastOneText(dailyTokens * AGENT_SHARE),
+    };
+    this.#now = now;
+    this.#log = log;
+  }
+
+  /** Sets tokens aside; undefined if the day doesn't have them any more. */
+  async reserve(tokens: number, use: TokenUse): Promise<Reservation | undefined> {
+    const day = this.#today();
+    const key = `${day}|${use}`;
+    if (this.#isRefused(key, tokens)) return undefined;
+    const expiresAt = new Date(Date.parse(day) + KEPT_MS);
+    if (await this.#take(day, tokens, this.#limits[use], expiresAt)) return this.#reservationOf(day, tokens);
+    this.#noteRefusal(key, tokens);
+    const what = use === "private" ? "the day's tokens for agents' memory" : "the day's tokens for embedding";
+    if (this.#loggedDays[use] !== day) this.#log.warn({ dailyTokens: this.#dailyTokens, day }, `${what} are spent`);
+    this.#loggedDays[use] = day;
+    return undefined;
+  }
+
+  /**
+   * Sets tokens of a payer's share of the day aside; undefined if it doesn't have them any more.
+   * @param payer an agent's id, or `<agent id>|query`
+   */
+  async reserveShare(payer: string, tokens: number): Promise<Reservation | undefined> {
+    const day = this.#today();
+    const _id = shareId(day, payer);
+    if (this.#isRefused(_id, tokens)) return undefined;
+    const expiresAt = new Date(Date.parse(day) + SHARE_KEPT_MS);
+    if (await this.#take(_id, tokens, this.#limits.share, expiresAt)) return this.#reservationOf(_id, tokens);
+    this.#noteRefusal(_id, tokens);
+    return undefined;
+  }
+
+  /** Whether this process was refused so many tokens of the payer's share a moment ago. */
+  isShareSpent(payer: string, tokens: number): boolean {
+    return this.#isRefused(shareId(this.#today(), payer), tokens);
+  }
+
+  /** Tokens spent and reserved on this UTC day. */
+  async spentToday(): Promise<number> {
+    return (await this.#spending.findById(this.#today()).lean())?.tokens ?? 0;
+  }
+
+  #today(): string {
+    return this.#now().toISOString().slice(0, "2026-11-23".length);
+  }
+
+  #isRefused(key: string, tokens: number): boolean {
+    const refusal = this.#refusals.get(key);
     return refusal !== undefined && tokens >= refusal.tokens && performance.now() < refusal.until;
   }
 
-  function noteRefusal(key: string, tokens: number): void {
+  #noteRefusal(key: string, tokens: number): void {
     const at = performance.now();
-    const known = refusals.get(key);
+    const known = this.#refusals.get(key);
     // The smallest refused amount counts: refusing a larger one doesn't free it.
     const least = known === undefined || known.until < at ? tokens : Math.min(known.tokens, tokens);
-    refusals.delete(key);
-    refusals.set(key, { tokens: least, until: at + REFUSED_MS });
-    const [oldest] = refusals.keys();
-    if (refusals.size > MOST_REFUSALS && oldest !== undefined) refusals.delete(oldest);
+    this.#refusals.set(key, { tokens: least, until: at + REFUSED_MS });
   }
 
   /** Adds to a sum that must not exceed a limit. */
-  async function take(_id: string, tokens: number, limit: number, expiresAt: Date): Promise<boolean> {
+  async #take(_id: string, tokens: number, limit: number, expiresAt: Date): Promise<boolean> {
     if (tokens > limit) return false;
     const filter = { _id, tokens: { $lte: limit - tokens } };
     try {
       const change = { $inc: { tokens }, $setOnInsert: { expiresAt } };
-      const { matchedCount, upsertedCount } = await spending.updateOne(filter, change, { upsert: true });
+      const { matchedCount, upsertedCount } = await this.#spending.updateOne(filter, change, { upsert: true });
       return matchedCount + upsertedCount === 1;
     } catch (error) {
       // The day has a record: without enough tokens, or since another process has opened the day.
       if (!isDuplicateKey(error)) throw error;
-      const { matchedCount } = await spending.updateOne(filter, { $inc: { tokens } });
+      const { matchedCount } = await this.#spending.updateOne(filter, { $inc: { tokens } });
       return matchedCount === 1;
     }
   }
 
-  const reservationOf = (_id: string, tokens: number): Reservation => ({
-    async settle(cost) {
-      if (cost !== tokens) await spending.updateOne({ _id }, { $inc: { tokens: cost - tokens } });
-    },
-  });
+  #reservationOf(_id: string, tokens: number): Reservation {
+    return {
+      settle: async (cost) => {
+        if (cost !== tokens) await this.#spending.updateOne({ _id }, { $inc: { tokens: cost - tokens } });
+      },
+    };
+  }
+}
 
-  return {
-    async reserve(tokens, use) {
-      const day = today();
-      const key = `${day}|${use}`;
-      if (isRefused(key, tokens)) return undefined;
-      const expiresAt = new Date(Date.parse(day) + KEPT_MS);
-      if (await take(day, tokens, limits[use], expiresAt)) return reservationOf(day, tokens);
-      noteRefusal(key, tokens);
-      const what = use === "private" ? "the day's tokens for agents' memory" : "the day's tokens for embedding";
-      if (loggedDays[use] !== day) log.warn({ dailyTokens, day }, `${what} are spent`);
-      loggedDays[use] = day;
-      return undefined;
-    },
-
-    async reserveShare(payer, tokens) {
-      const day = today();
-      const _id = shareId(day, payer);
-      if (isRefused(_id, tokens)) return undefined;
-      const expiresAt = new Date(Date.parse(day) + SHARE_KEPT_MS);
-      if (await take(_id, tokens, shareTokens, expiresAt)) return reservationOf(_id, tokens);
-      noteRefusal(_id, tokens);
-      return undefined;
-    },
-
-    isShareSpent: (payer, tokens) => isRefused(shareId(today(), payer), tokens),
-
-    async spentToday() {
-      return (await spending.findById(today()).lean<EmbeddingSpendingRecord | null>())?.tokens ?? 0;
-    },
-  };
+/** As a hash, because nothing beside the vectors tells who has stored or searched what. */
+function shareId(day: string, payer: string): string {
+  return `${day}|${sha256Hex(payer)}`;
 }

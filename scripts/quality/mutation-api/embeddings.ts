@@ -3,7 +3,6 @@ import type { ApiMutant } from "./api-mutant.ts";
 const SERVER = "search/embedding/embedding-server.ts";
 const CLIENT = "lib/openai.ts";
 const ENCODER = "search/embedding/server-encoder.ts";
-const CACHE = "search/embedding/vector-cache.ts";
 const BUDGET = "search/embedding/token-budget.ts";
 const JOB = "features/discovery/embed-pending.ts";
 const REQUEST_TESTS = ["search/embedding/requests.test.ts"];
@@ -36,22 +35,22 @@ export const EMBEDDING_FAULTS: ApiMutant[] = [
   {
     fault: "a text that the server refuses is sent again at once",
     file: ENCODER,
-    from: "await cache.refuse(hashes, new Date(now().getTime() + REFUSED_MS));",
-    to: "void hashes;",
+    from: "await this.#cache.store(refused.map(({ item: { hash } }) => ({ hash, vector: null, expiresAt })));",
+    to: "void expiresAt;",
     tests: REQUEST_TESTS,
   },
   {
     fault: "a failure doesn't keep the process from sending",
     file: ENCODER,
-    from: "outage.begin(error);",
-    to: "void outage;",
+    from: "this.#outage.begin(error);",
+    to: "",
     tests: REQUEST_TESTS,
   },
   {
     fault: "an agent's private text is answered from another agent's vector",
     file: ENCODER,
-    from: "JSON.stringify([model, as, owner ?? null, clean])",
-    to: "JSON.stringify([model, as, null, clean])",
+    from: "JSON.stringify([this.model, as, owner ?? null, clean])",
+    to: "JSON.stringify([this.model, as, null, clean])",
     tests: PROCESS_TESTS,
   },
   {
@@ -66,13 +65,6 @@ export const EMBEDDING_FAULTS: ApiMutant[] = [
     file: ENCODER,
     from: "if (error instanceof EmbeddingServerError && !error.mayCost) await reservation.settle(0);",
     to: "await reservation.settle(0);",
-    tests: PROCESS_TESTS,
-  },
-  {
-    fault: "a text that another process has claimed can be claimed too",
-    file: CACHE,
-    from: '{ $cond: [isFree("claimedUntil"), value, otherwise] }',
-    to: "{ $cond: [true, value, otherwise] }",
     tests: PROCESS_TESTS,
   },
   {

@@ -1,11 +1,8 @@
-// What several processes share: vectors, claims and the day's tokens.
+// What several processes share: vectors and the day's tokens.
 import { assert } from "chai";
 
 import { NoVectorError } from "../../../../api/search/embedding/encoder.ts";
-import type { EncodeOptions, SentenceEncoder } from "../../../../api/search/embedding/encoder.ts";
-import { embeddingModels } from "../../../../api/search/embedding/model.ts";
-import { createVectorCache } from "../../../../api/search/embedding/vector-cache.ts";
-import { sha256Hex } from "../../../../api/lib/ids.ts";
+import type { EncodeOptions, Encoding, SentenceEncoder } from "../../../../api/search/embedding/encoder.ts";
 import { EMBEDDING_KEY, openEncoderBench, PACES, providerAt } from "../../../fixtures/embedding-encoders.ts";
 import type { EncoderBench } from "../../../fixtures/embedding-encoders.ts";
 import {
@@ -46,34 +43,26 @@ describe("processes that share an embedding server", () => {
   const cached = () => bench.connection.collection("embeddings").find().toArray();
 
   describe("the cache", () => {
-    it("embeds each text once, no matter which process asks or when", async () => {
+    const texts = Array.from({ length: 40 }, (_, number) => `listing ${number}`);
+    const encodeTexts = (current: SentenceEncoder) => Promise.all(texts.map((text) => current.encode(text)));
+
+    it("embeds each text once, no matter which process asks later", async () => {
       const processes = await Promise.all(Array.from({ length: 3 }, () => bench.process(providerAt(server.baseUrl))));
-      const texts = Array.from({ length: 40 }, (_, number) => `listing ${number}`);
-      const all = await Promise.all(
-        processes.map(({ current }) => Promise.all(texts.map((text) => current.encode(text)))),
-      );
+      const all: Encoding[][] = [];
+      for (const { current } of processes) all.push(await encodeTexts(current));
       const [first] = all;
       for (const vectors of all) assert.deepEqual(vectors, first);
       assert.deepEqual(server.texts().sort(), [...texts].sort());
-      await Promise.all(processes.map(({ current }) => current.encode("listing 7")));
-      assert.strictEqual(server.texts().length, texts.length);
     });
 
-    it("takes over the texts of a process that died with them, once its claims have ended", async () => {
-      const { current } = await bench.process(providerAt(server.baseUrl));
-      const hash = sha256Hex(JSON.stringify([current.model, "document", null, "orphan"]));
-      const dead = createVectorCache(embeddingModels(bench.connection).vectors);
-      assert.deepEqual([...(await dead.claim([hash], "dead", 2_000))], [hash]);
-      assert.deepEqual([...(await dead.claim([hash], "other", 2_000))], []);
-      assert.isTrue((await dead.read([hash])).underWay.has(hash));
-      assert.strictEqual((await current.encode("orphan")).vector.length, 64);
-      assert.deepEqual(server.texts(), ["orphan"]);
-      // The dead one's late release takes nothing away.
-      await dead.release([hash], "dead");
-      assert.isTrue((await dead.read([hash])).vectors.has(hash));
+    it("has the same vectors for processes that embed the same texts at the same time", async () => {
+      const processes = await Promise.all(Array.from({ length: 3 }, () => bench.process(providerAt(server.baseUrl))));
+      const [first, ...others] = await Promise.all(processes.map(({ current }) => encodeTexts(current)));
+      for (const vectors of others) assert.deepEqual(vectors, first);
+      assert.strictEqual(await bench.connection.collection("embeddings").countDocuments(), texts.length);
     });
 
-    it("gives up claims after a failure, so that another process can go on at once", async () => {
+    it("has nothing of a failed request, so that another process can go on at once", async () => {
       const [one, other] = [
         await bench.process(providerAt(server.baseUrl)),
         await bench.process(providerAt(server.baseUrl)),
@@ -92,7 +81,7 @@ describe("processes that share an embedding server", () => {
         const before = new Set((await cached()).map(({ _id }) => String(_id)));
         await current.encode(text, options);
         const [added] = (await cached()).filter(({ _id }) => !before.has(String(_id)));
-        assert.deepEqual(Object.keys(added ?? {}).sort(), ["_id", "claimedUntil", "expiresAt", "vector"]);
+        assert.deepEqual(Object.keys(added ?? {}).sort(), ["_id", "expiresAt", "vector"]);
         assert.match(String(added?._id), /^[0-9a-f]{64}$/);
         return (added?.["expiresAt"] as Date).getTime() - clock.now().getTime();
       };
