@@ -1,4 +1,4 @@
-import { Schema } from "mongoose";
+import { Schema, Types } from "mongoose";
 import type { Connection, IndexDefinition, IndexOptions, InferRawDocType, Model, SchemaDefinition } from "mongoose";
 
 /**
@@ -48,6 +48,8 @@ export const number = fieldOf<number>(Number);
 export const flag = fieldOf<boolean>(Boolean);
 export const date = fieldOf<Date>(Date);
 export const bytes = fieldOf<Buffer>(Buffer);
+/** An exact decimal number. */
+export const decimal = fieldOf<Types.Decimal128>(Types.Decimal128);
 
 /** A text of a narrower type, such as an address. */
 export const textOf = <Value extends string>(): RequiredField<Value> => fieldOf<Value>(String);

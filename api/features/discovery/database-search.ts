@@ -63,7 +63,7 @@ export function createDatabaseSearch({ listings, model }: DatabaseSearchDeps): D
         .sort(order)
         .limit(CANDIDATES)
         .maxTimeMS(Math.max(1, Math.ceil(endsAt - performance.now())))
-        .lean<ListingRecord[]>();
+        .lean();
     // Words alone: a minus or quotes would have a meaning.
     const text = { $text: { $search: words.join(" ") } };
     const byWords = words.length === 0 ? [] : await first(text, { score: { $meta: "textScore" } });

@@ -27,7 +27,7 @@ export async function embedPending(deps: EmbedPendingDeps, log: Logger, signal: 
     .find({ status: { $in: ["active", "paused"] }, "embedding.model": { $ne: encoder.model } }, { embedding: 0 })
     .sort({ status: 1, "embedding.model": 1, _id: 1 })
     .batchSize(encoder.atOnce)
-    .lean<Pending[]>()
+    .lean()
     .cursor();
   return await embedAll<Pending>({
     encoder,

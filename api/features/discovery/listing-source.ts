@@ -120,7 +120,7 @@ export function createListingSource(deps: ListingSourceDeps): IndexSource<Change
         count += batch.length;
         batch = [];
       };
-      for await (const record of listings.find({ status: "active" }).lean<ListingRecord[]>().cursor()) {
+      for await (const record of listings.find({ status: "active" }).lean().cursor()) {
         const write = writeOf(record, model);
         if ("put" in write) batch.push(write.put);
         if (batch.length >= LOADED_AT_ONCE) await flush();

@@ -56,13 +56,13 @@ export function rememberText(listing: TextFields, text: ListingText): void {
 }
 
 function readText({ title, description, category }: TextFields): ListingText {
-  const heading = new Set(termsOf(`${title} ${categoryWords(category)}`));
-  const described = new Set(termsOf(description));
+  const heading = new Set(stemsOf(`${title} ${categoryWords(category)}`));
+  const described = new Set(stemsOf(description));
   const added = described.difference(heading).size;
   return {
     completeness: LEAST_COMPLETENESS + (1 - LEAST_COMPLETENESS) * Math.min(1, added / COMPLETE_TERMS),
     prose: proseOf(`${title}. ${description}`),
-    terms: described.union(new Set(termsOf(title))),
+    terms: described.union(new Set(stemsOf(title))),
   };
 }
 
@@ -85,7 +85,7 @@ function isListed(phrase: readonly string[]): boolean {
   return !isOrdinary && phrase.every((word) => searchTerm(word) !== null);
 }
 
-function termsOf(text: string): string[] {
+function stemsOf(text: string): string[] {
   return spacedWordsOf(text).flatMap((word) => searchTerm(word) ?? []);
 }
 

@@ -1,73 +1,46 @@
-import { Schema, Types } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
 import { CURRENCIES, DELIVERY_TYPES, NETWORKS, PRICE_UNITS, SERVICE_STATUSES } from "../../config/constants.ts";
-import type { Currency, Network } from "../../config/constants.ts";
-import { embeddingSchema } from "../../search/embedding/stored-embedding.ts";
-import type { StoredEmbedding } from "../../search/embedding/stored-embedding.ts";
+import { collection, date, decimal, flag, nullable, number, oneOf, text, textOf } from "../../db/records.ts";
+import type { RecordOf } from "../../db/records.ts";
+import { embedding } from "../../search/embedding/stored-embedding.ts";
 
 export type PriceUnit = (typeof PRICE_UNITS)[number];
 export type DeliveryType = (typeof DELIVERY_TYPES)[number];
 export type ServiceStatus = (typeof SERVICE_STATUSES)[number];
 
 /** A stored listing. */
-export interface ListingRecord {
+const listingFields = {
   /** Service id, `lst_…`; ids sort by time. */
-  _id: string;
-  sellerAgentId: string;
+  _id: text,
+  sellerAgentId: text,
   /** Checksum form. */
-  sellerAddress: `0x${string}`;
+  sellerAddress: textOf<`0x${string}`>(),
   /** Lower-case form of the seller's wallet, the key of its standings. */
-  sellerKey: string;
-  title: string;
-  description: string;
+  sellerKey: text,
+  title: text,
+  description: text,
   /** Child slug of the taxonomy. */
-  category: string;
+  category: text,
   /** Exact decimal in units of `currency`. */
-  price: Types.Decimal128;
-  priceUnit: PriceUnit;
-  currency: Currency;
-  deliveryType: DeliveryType;
-  callbackRequired: boolean;
-  endpointUrl: string | null;
-  network: Network;
-  status: ServiceStatus;
+  price: decimal,
+  priceUnit: oneOf(PRICE_UNITS),
+  currency: oneOf(CURRENCIES),
+  deliveryType: oneOf(DELIVERY_TYPES),
+  callbackRequired: flag,
+  endpointUrl: nullable(text),
+  network: oneOf(NETWORKS),
+  status: oneOf(SERVICE_STATUSES),
   /** Rises with every change. A write based on an older revision is refused. */
-  revision: number;
+  revision: number,
   /** Null until the text is embedded. Until then search finds the listing only by its words. */
-  embedding: StoredEmbedding | null;
-  createdAt: Date;
-  updatedAt: Date;
-}
-
+  embedding: nullable(embedding),
+  createdAt: date,
+  updatedAt: date,
+};
+export type ListingRecord = RecordOf<typeof listingFields>;
 export type ListingModel = Model<ListingRecord>;
 
-const required = { required: true } as const;
-
-const listing = new Schema<ListingRecord>(
-  {
-    _id: { type: String, ...required },
-    sellerAgentId: { type: String, ...required },
-    sellerAddress: { type: String, ...required },
-    sellerKey: { type: String, ...required },
-    title: { type: String, ...required },
-    description: { type: String, ...required },
-    category: { type: String, ...required },
-    price: { type: Types.Decimal128, ...required },
-    priceUnit: { type: String, enum: PRICE_UNITS, ...required },
-    currency: { type: String, enum: CURRENCIES, ...required },
-    deliveryType: { type: String, enum: DELIVERY_TYPES, ...required },
-    callbackRequired: { type: Boolean, ...required },
-    endpointUrl: { type: String, default: null },
-    network: { type: String, enum: NETWORKS, ...required },
-    status: { type: String, enum: SERVICE_STATUSES, ...required },
-    revision: { type: Number, ...required },
-    embedding: { type: embeddingSchema, default: null },
-    createdAt: { type: Date, ...required },
-    updatedAt: { type: Date, ...required },
-  },
-  { versionKey: false, strict: "throw", collection: "listings" },
-);
 /*
  * Indexes for lists (see listingRanges in list.ts). A listing is rarely written and often listed. So each kind of list (all,
  * one category, one seller) has one index by age and one by price. No filter has its own index:
@@ -89,18 +62,6 @@ const INDEXES = {
     price: { sellerAgentId: 1, ...FACETS, price: 1, _id: 1, category: 1 },
   },
 } as const;
-for (const { age, price } of Object.values(INDEXES)) {
-  listing.index(age);
-  listing.index(price);
-}
-// For searches while the index of discovery is unavailable. Words of the title count twice, as in that index.
-listing.index(
-  { title: "text", description: "text" },
-  { weights: { title: 2, description: 1 }, default_language: "english", partialFilterExpression: { status: "active" } },
-);
-// For listings to be embedded: those that aren't archived, without an embedding or with one of another model.
-listing.index({ status: 1, "embedding.model": 1, _id: 1 });
-
 /** The index by age or price of the lists that filter by these fields. */
 export function indexOf(filter: { category?: unknown; sellerAgentId?: unknown }, order: "age" | "price") {
   const kind = filter.sellerAgentId !== undefined ? "seller" : filter.category !== undefined ? "category" : "all";
@@ -109,5 +70,18 @@ export function indexOf(filter: { category?: unknown; sellerAgentId?: unknown },
 
 /** The collection of listings. */
 export function listingModel(connection: Connection): ListingModel {
-  return connection.model<ListingRecord>("Listing", listing);
+  return collection(connection, "Listing", "listings", listingFields, [
+    ...Object.values(INDEXES).flatMap(({ age, price }) => [[age] as const, [price] as const]),
+    // For searches while the index of discovery is unavailable. Words of the title count twice, as in that index.
+    [
+      { title: "text", description: "text" },
+      {
+        weights: { title: 2, description: 1 },
+        default_language: "english",
+        partialFilterExpression: { status: "active" },
+      },
+    ],
+    // For listings to be embedded: those that aren't archived, without an embedding or with one of another model.
+    [{ status: 1, "embedding.model": 1, _id: 1 }],
+  ]);
 }

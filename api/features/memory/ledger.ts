@@ -15,10 +15,10 @@ export interface MemoryQuota {
 export const REMOVALS_KEPT_MS = 3_600_000;
 
 /**
- * Begins a change of an agent's memory. Locks the agent's totals for the rest of the transaction, so the agent's writes
+ * Starts a change of an agent's memory. Locks the agent's totals for the rest of the transaction, so the agent's writes
  * run one after another, and their numbers rise in commit order.
  */
-export async function beginChange(
+export async function startChange(
   { totals }: Pick<MemoryModels, "totals">,
   agentId: string,
   session: ClientSession,
@@ -30,14 +30,14 @@ export async function beginChange(
       { session, upsert: true, returnDocument: "after" },
     )
     .orFail()
-    .lean<MemoryTotalsRecord>();
+    .lean();
 }
 
 /**
  * Adds to an agent's totals.
  * @throws ApiError `memory_quota_exceeded` if an increase exceeds a limit; decreases are always allowed
  */
-export async function count(
+export async function updateTotals(
   { totals }: Pick<MemoryModels, "totals">,
   before: MemoryTotalsRecord,
   added: MemoryQuota,
@@ -77,5 +77,5 @@ export async function removeEntries(
   }));
   await insertPlain(models.removals, removals, session);
   const bytes = records.reduce((sum, record) => sum + record.bytes + record.earlierBytes, 0);
-  await count(models, totals, { entries: -ids.length, bytes: -bytes }, session);
+  await updateTotals(models, totals, { entries: -ids.length, bytes: -bytes }, session);
 }

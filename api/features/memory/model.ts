@@ -1,113 +1,123 @@
-import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
-import { embeddingSchema } from "../../search/embedding/stored-embedding.ts";
-import type { StoredEmbedding } from "../../search/embedding/stored-embedding.ts";
+import { collection, date, listOf, nullable, number, text } from "../../db/records.ts";
+import type { RecordOf } from "../../db/records.ts";
+import { embedding } from "../../search/embedding/stored-embedding.ts";
 
 /** The fields of every version of an entry. */
-export interface EntryVersion {
+const versionFields = {
   /** 1 for the first write, 2 for the next and so on. */
-  version: number;
+  version: number,
   /** The value as JSON text, so that no field name is special to the database. */
-  valueJson: string;
-  tags: string[];
+  valueJson: text,
+  tags: listOf(text),
   /** Bytes that the version counts towards the quota. */
-  bytes: number;
+  bytes: number,
   /** Id of the request that wrote it, by which a repeat recognises its own write. */
-  writeId: string;
+  writeId: text,
   /** When the version was written. */
-  updatedAt: Date;
-}
+  updatedAt: date,
+};
+export type EntryVersion = RecordOf<typeof versionFields>;
 
 /** A memory entry. */
-export interface EntryRecord extends EntryVersion {
+const entryFields = {
+  ...versionFields,
   /** `<agent id>|<namespace>|<key>` */
-  _id: string;
-  agentId: string;
-  namespace: string;
-  key: string;
-  ttlSeconds: number;
+  _id: text,
+  agentId: text,
+  namespace: text,
+  key: text,
+  ttlSeconds: number,
   /** From then on, reads treat the entry as missing. A job deletes it later. */
-  expiresAt: Date;
+  expiresAt: date,
   /** Bytes of the earlier versions. */
-  earlierBytes: number;
+  earlierBytes: number,
   /** Null until the text is embedded. Until then search finds the entry only by its words. */
-  embedding: StoredEmbedding | null;
-  /** Number of the agent's change that last wrote the record; see MemoryTotalsRecord. */
-  change: number;
-  createdAt: Date;
-}
+  embedding: nullable(embedding),
+  /** Number of the agent's change that last wrote the record; see `totalsFields`. */
+  change: number,
+  createdAt: date,
+};
+export type EntryRecord = RecordOf<typeof entryFields>;
+/** An entry without its embedding, which most reads leave out. */
+export type EntryContent = Omit<EntryRecord, "embedding">;
 
 /** An earlier version of an entry. */
-export interface EarlierVersionRecord extends EntryVersion {
+const earlierVersionFields = {
+  ...versionFields,
   /** `<entry id>|<version>` */
-  _id: string;
-  entryId: string;
-}
+  _id: text,
+  entryId: text,
+};
+export type EarlierVersionRecord = RecordOf<typeof earlierVersionFields>;
 
 /** An agent's stored totals. Every write of the agent changes this record first, so its writes run one after another. */
-export interface MemoryTotalsRecord {
+const totalsFields = {
   /** Agent id. */
-  _id: string;
-  entries: number;
-  bytes: number;
+  _id: text,
+  entries: number,
+  bytes: number,
   /** Rises with every change. A search index that has this number is up to date. */
-  changes: number;
-}
+  changes: number,
+};
+export type MemoryTotalsRecord = RecordOf<typeof totalsFields>;
 
 /** A deleted entry, stored until every search index has removed it. */
-export interface RemovalRecord {
+const removalFields = {
   /** `<agent id>|<change>|<position>` */
-  _id: string;
-  agentId: string;
-  change: number;
-  entryId: string;
+  _id: text,
+  agentId: text,
+  change: number,
+  entryId: text,
   /** When MongoDB deletes the record. */
-  expiresAt: Date;
-}
+  expiresAt: date,
+};
+export type RemovalRecord = RecordOf<typeof removalFields>;
 
 /** A renewal or deletion that has taken effect, stored for repeats of its request. */
-export interface DoneOperationRecord {
+const doneOperationFields = {
   /** `<agent id>|<operation id>` */
-  _id: string;
+  _id: text,
   /** MongoDB deletes the record after that. */
-  expiresAt: Date;
-}
+  expiresAt: date,
+};
 
 /** An entry of the namespace `audit`: an event of an escrow, for one of its parties. It never changes or expires. */
-export interface AuditRecord {
+const auditFields = {
   /** `<agent id>|audit|<key>` */
-  _id: string;
-  agentId: string;
+  _id: text,
+  agentId: text,
   /** `escrow/{transactionId}/{seq}-{event}` */
-  key: string;
+  key: text,
   /** Id of the recorded event. */
-  eventId: string;
+  eventId: text,
   /** Position in the transaction's trail: 1, 2, 3 and so on. The same for both parties. */
-  seq: number;
-  valueJson: string;
-  tags: string[];
-  createdAt: Date;
-}
+  seq: number,
+  valueJson: text,
+  tags: listOf(text),
+  createdAt: date,
+};
+export type AuditRecord = RecordOf<typeof auditFields>;
 
 /** The latest change of an agent that a table of the search index contains. */
-export interface IndexedChangeRecord {
+const indexedChangeFields = {
   /** `<table>|<agent id>` */
-  _id: string;
-  change: number;
+  _id: text,
+  change: number,
   /** The table's first version with that change. */
-  version: number;
-}
+  version: number,
+};
 
 /** The id of an agent's record for a table. No table's name contains `|`. */
 export const indexedChangeId = (table: string, agentId: string): string => `${table}|${agentId}`;
 
 /** The length of a transaction's audit trail. */
-export interface TrailLengthRecord {
+const trailLengthFields = {
   /** Transaction id. */
-  _id: string;
-  length: number;
-}
+  _id: text,
+  length: number,
+};
 
 /** The collections of the memory feature. */
 export interface MemoryModels {
@@ -115,95 +125,43 @@ export interface MemoryModels {
   versions: Model<EarlierVersionRecord>;
   totals: Model<MemoryTotalsRecord>;
   removals: Model<RemovalRecord>;
-  doneOperations: Model<DoneOperationRecord>;
-  indexed: Model<IndexedChangeRecord>;
+  doneOperations: Model<RecordOf<typeof doneOperationFields>>;
+  indexed: Model<RecordOf<typeof indexedChangeFields>>;
   audit: Model<AuditRecord>;
-  trailLengths: Model<TrailLengthRecord>;
+  trailLengths: Model<RecordOf<typeof trailLengthFields>>;
 }
 
-const required = { required: true } as const;
-const text = { type: String, ...required };
-const count = { type: Number, ...required };
-const date = { type: Date, ...required };
-const options = { versionKey: false, strict: "throw" } as const;
-const version = { version: count, valueJson: text, tags: [text], bytes: count, writeId: text, updatedAt: date };
-
-const entrySchema = new Schema<EntryRecord>(
-  {
-    ...version,
-    _id: text,
-    agentId: text,
-    namespace: text,
-    key: text,
-    ttlSeconds: count,
-    expiresAt: date,
-    earlierBytes: count,
-    embedding: { type: embeddingSchema, default: null },
-    change: count,
-    createdAt: date,
-  },
-  { ...options, collection: "memory_entries" },
-);
-entrySchema.index({ agentId: 1, namespace: 1, key: 1 });
-entrySchema.index({ agentId: 1, namespace: 1, tags: 1, key: 1 });
-// For search indexes and searches: an agent's changes since a number.
-entrySchema.index({ agentId: 1, change: 1 });
-entrySchema.index({ expiresAt: 1 });
-// For entries to be embedded. An entry without an embedding has no model either.
-entrySchema.index({ "embedding.model": 1, _id: 1 });
-
-const versionSchema = new Schema<EarlierVersionRecord>(
-  { ...version, _id: text, entryId: text },
-  { ...options, collection: "memory_versions" },
-);
-versionSchema.index({ entryId: 1, version: -1 });
-
-const totalsSchema = new Schema<MemoryTotalsRecord>(
-  { _id: text, entries: count, bytes: count, changes: count },
-  { ...options, collection: "memory_totals" },
-);
-
-const removalSchema = new Schema<RemovalRecord>(
-  { _id: text, agentId: text, change: count, entryId: text, expiresAt: date },
-  { ...options, collection: "memory_removals" },
-);
-removalSchema.index({ agentId: 1, change: 1 });
-removalSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
-
-const doneOperationSchema = new Schema<DoneOperationRecord>(
-  { _id: text, expiresAt: date },
-  { ...options, collection: "memory_done_operations" },
-);
-doneOperationSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
-
-const indexedChangeSchema = new Schema<IndexedChangeRecord>(
-  { _id: text, change: count, version: count },
-  { ...options, collection: "memory_indexed_changes" },
-);
-
-const auditSchema = new Schema<AuditRecord>(
-  { _id: text, agentId: text, key: text, eventId: text, seq: count, valueJson: text, tags: [text], createdAt: date },
-  { ...options, collection: "memory_audit" },
-);
-auditSchema.index({ agentId: 1, key: 1 });
-auditSchema.index({ agentId: 1, tags: 1, key: 1 });
-auditSchema.index({ eventId: 1, agentId: 1 }, { unique: true });
-
-const trailLengthSchema = new Schema<TrailLengthRecord>(
-  { _id: text, length: count },
-  { ...options, collection: "memory_trail_lengths" },
-);
+const EXPIRES = { expireAfterSeconds: 0 };
 
 /** Declares the collections on a connection. */
 export function memoryModels(connection: Connection): MemoryModels {
   return {
-    entries: connection.model<EntryRecord>("MemoryEntry", entrySchema),
-    versions: connection.model<EarlierVersionRecord>("MemoryVersion", versionSchema),
-    totals: connection.model<MemoryTotalsRecord>("MemoryTotals", totalsSchema),
-    removals: connection.model<RemovalRecord>("MemoryRemoval", removalSchema),
-    doneOperations: connection.model<DoneOperationRecord>("MemoryDoneOperation", doneOperationSchema),
-    indexed: connection.model<IndexedChangeRecord>("MemoryIndexedChange", indexedChangeSchema),
-    audit: connection.model<AuditRecord>("MemoryAudit", auditSchema),
-    trailLengths: connection.model<TrailLengthRecord>("MemoryTrailLength", trailLengthSchema),
+    entries: collection(connection, "MemoryEntry", "memory_entries", entryFields, [
+      [{ agentId: 1, namespace: 1, key: 1 }],
+      [{ agentId: 1, namespace: 1, tags: 1, key: 1 }],
+      // For search indexes and searches: an agent's changes since a number.
+      [{ agentId: 1, change: 1 }],
+      [{ expiresAt: 1 }],
+      // For entries to be embedded. An entry without an embedding has no model either.
+      [{ "embedding.model": 1, _id: 1 }],
+    ]),
+    versions: collection(connection, "MemoryVersion", "memory_versions", earlierVersionFields, [
+      [{ entryId: 1, version: -1 }],
+    ]),
+    totals: collection(connection, "MemoryTotals", "memory_totals", totalsFields),
+    removals: collection(connection, "MemoryRemoval", "memory_removals", removalFields, [
+      [{ agentId: 1, change: 1 }],
+      [{ expiresAt: 1 }, EXPIRES],
+    ]),
+    doneOperations: collection(connection, "MemoryDoneOperation", "memory_done_operations", doneOperationFields, [
+      [{ expiresAt: 1 }, EXPIRES],
+    ]),
+    indexed: collection(connection, "MemoryIndexedChange", "memory_indexed_changes", indexedChangeFields),
+    audit: collection(connection, "MemoryAudit", "memory_audit", auditFields, [
+      [{ agentId: 1, key: 1 }],
+      [{ agentId: 1, tags: 1, key: 1 }],
+      [{ eventId: 1, agentId: 1 }, { unique: true }],
+    ]),
+    trailLengths: collection(connection, "MemoryTrailLength", "memory_trail_lengths", trailLengthFields),
   };
 }

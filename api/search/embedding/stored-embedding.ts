@@ -1,17 +1,14 @@
-import { Schema } from "mongoose";
+import { bytes, part, text } from "../../db/records.ts";
+import type { RecordOf } from "../../db/records.ts";
 
-/** The embedding of a text, for semantic search. */
-export interface StoredEmbedding {
+const embeddingFields = {
   /** The encoder that made it. */
-  model: string;
+  model: text,
   /** Unit vector, 32-bit floats, little endian. */
-  vector: Buffer;
-}
-
-const required = { required: true } as const;
+  vector: bytes,
+};
+/** The embedding of a text, for semantic search. */
+export type StoredEmbedding = RecordOf<typeof embeddingFields>;
 
 /** Part of a record that has an embedding. */
-export const embeddingSchema = new Schema<StoredEmbedding>(
-  { model: { type: String, ...required }, vector: { type: Buffer, ...required } },
-  { _id: false },
-);
+export const embedding = part(embeddingFields);

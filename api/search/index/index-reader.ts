@@ -86,7 +86,7 @@ export class IndexReader<Document extends { id: string }, Filter> {
   async #current(): Promise<IndexState> {
     const readAt = performance.now();
     if (this.#known !== undefined && readAt - this.#known.readAt < STATE_MAX_AGE_MS) return this.#known.state;
-    const state = await this.#states.findById(this.#name).lean<IndexState | null>();
+    const state = await this.#states.findById(this.#name).lean();
     if (state?.format !== this.#format.version || state.model !== this.#model) {
       throw new IndexUnavailableError(`The index ${this.#name} hasn't been built yet`);
     }

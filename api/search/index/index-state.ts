@@ -1,5 +1,7 @@
-import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
+
+import { collection, date, mixed, number, text } from "../../db/records.ts";
+import type { RecordOf } from "../../db/records.ts";
 
 /** Where a change stream begins: behind a change, or at a time of the database. */
 export interface IndexPosition {
@@ -8,40 +10,26 @@ export interface IndexPosition {
 }
 
 /** Which table holds an index, and up to where its writer has followed the changes. */
-export interface IndexState {
+const stateFields = {
   /** Name of the index. */
-  _id: string;
+  _id: text,
   /** The table that answers searches. */
-  table: string;
+  table: text,
   /** Version of its format. */
-  format: number;
+  format: number,
   /** The encoder that made its vectors. */
-  model: string;
+  model: text,
   /** Where the change stream continues. */
-  resume: IndexPosition;
+  resume: mixed<IndexPosition>(),
   /** How many vectors the index of the vectors was made from, 0 without one. */
-  indexedVectors: number;
+  indexedVectors: number,
   /** When the writer last was up to date with the changes. */
-  followedAt: Date;
-}
-
+  followedAt: date,
+};
+export type IndexState = RecordOf<typeof stateFields>;
 export type IndexStateModel = Model<IndexState>;
-
-const required = { required: true } as const;
-const indexState = new Schema<IndexState>(
-  {
-    _id: { type: String, ...required },
-    table: { type: String, ...required },
-    format: { type: Number, ...required },
-    model: { type: String, ...required },
-    resume: { type: Schema.Types.Mixed, ...required },
-    indexedVectors: { type: Number, ...required },
-    followedAt: { type: Date, ...required },
-  },
-  { versionKey: false, strict: "throw", collection: "searchindexes" },
-);
 
 /** The collection of index states, a document for each index. */
 export function indexStateModel(connection: Connection): IndexStateModel {
-  return connection.model<IndexState>("SearchIndex", indexState);
+  return collection(connection, "SearchIndex", "searchindexes", stateFields);
 }

@@ -117,7 +117,7 @@ export class IndexWriter<Changed extends Record> implements BackgroundLoop {
   }
 
   async #openOrBuild(): Promise<OpenIndex> {
-    const state = await this.#states.findById(this.#source.name).lean<IndexState | null>();
+    const state = await this.#states.findById(this.#source.name).lean();
     const present = state !== null && this.#isUsable(state) ? await this.#open(state) : undefined;
     return present ?? (await this.#build(state));
   }

@@ -87,9 +87,7 @@ export function createAuditMemory(
     },
 
     async auditOf(transactionId, agentId) {
-      const found = await audit
-        .find({ agentId, ...keyRange(`escrow/${transactionId}/`, undefined) })
-        .lean<AuditRecord[]>();
+      const found = await audit.find({ agentId, ...keyRange(`escrow/${transactionId}/`, undefined) }).lean();
       return found.toSorted((one, other) => one.seq - other.seq).map(presentAudit);
     },
   };

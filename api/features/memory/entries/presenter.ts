@@ -1,10 +1,10 @@
-import type { AuditRecord, EntryRecord, EntryVersion } from "../model.ts";
+import type { AuditRecord, EntryContent, EntryVersion } from "../model.ts";
 import { AUDIT_NAMESPACE } from "../names.ts";
 
 const parsed = (json: string): unknown => JSON.parse(json) as unknown;
 
 /** An entry as its agent sees it. */
-export function presentEntry(record: Omit<EntryRecord, "embedding">) {
+export function presentEntry(record: EntryContent) {
   return {
     key: record.key,
     namespace: record.namespace,

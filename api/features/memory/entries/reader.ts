@@ -2,7 +2,14 @@ import type { QueryFilter } from "mongoose";
 
 import { PAGE_BYTES } from "../../../db/pages.ts";
 import { ApiError } from "../../../http/errors.ts";
-import type { AuditRecord, EarlierVersionRecord, EntryRecord, EntryVersion, MemoryModels } from "../model.ts";
+import type {
+  AuditRecord,
+  EarlierVersionRecord,
+  EntryContent,
+  EntryRecord,
+  EntryVersion,
+  MemoryModels,
+} from "../model.ts";
 import { AUDIT_NAMESPACE, entryIdOf, keyRange } from "../names.ts";
 import type { EntryName } from "../names.ts";
 import { presentAudit, presentEntry, presentVersion } from "./presenter.ts";
@@ -48,17 +55,15 @@ async function take<T extends { valueJson: string }>(found: AsyncIterable<T>, li
 
 /** Creates a reader of entries. It treats an expired entry as missing, even if it is still stored. */
 export function createReader({ entries, versions, audit }: MemoryModels, now: () => Date) {
-  async function find(agentId: string, name: EntryName): Promise<EntryRecord | null> {
-    return entries
-      .findOne({ _id: entryIdOf(agentId, name), expiresAt: { $gt: now() } }, { embedding: 0 })
-      .lean<EntryRecord | null>();
+  async function find(agentId: string, name: EntryName): Promise<EntryContent | null> {
+    return entries.findOne({ _id: entryIdOf(agentId, name), expiresAt: { $gt: now() } }, { embedding: 0 }).lean();
   }
 
   async function findAudit(agentId: string, name: EntryName): Promise<AuditRecord | null> {
-    return audit.findOne({ _id: entryIdOf(agentId, name) }).lean<AuditRecord | null>();
+    return audit.findOne({ _id: entryIdOf(agentId, name) }).lean();
   }
 
-  async function requireEntry(agentId: string, name: EntryName): Promise<EntryRecord> {
+  async function requireEntry(agentId: string, name: EntryName): Promise<EntryContent> {
     const record = await find(agentId, name);
     if (record === null) throw new ApiError("not_found");
     return record;
@@ -86,13 +91,13 @@ export function createReader({ entries, versions, audit }: MemoryModels, now: ()
       return page(
         audit
           .find(filter as QueryFilter<AuditRecord>, null, sorted)
-          .lean<AuditRecord[]>()
+          .lean()
           .cursor(),
         presentAudit,
       );
     }
     const alive = { ...filter, expiresAt: { $gt: now() } } as QueryFilter<EntryRecord>;
-    return page(entries.find(alive, { embedding: 0 }, sorted).lean<EntryRecord[]>().cursor(), presentEntry);
+    return page(entries.find(alive, { embedding: 0 }, sorted).lean().cursor(), presentEntry);
   }
 
   return {
@@ -107,7 +112,7 @@ export function createReader({ entries, versions, audit }: MemoryModels, now: ()
       }
       const record = await requireEntry(agentId, name);
       if (version === undefined || version === record.version) return presentEntry(record);
-      const earlier = await versions.findOne({ _id: `${record._id}|${version}` }).lean<EarlierVersionRecord | null>();
+      const earlier = await versions.findOne({ _id: `${record._id}|${version}` }).lean();
       if (earlier === null) throw new ApiError("not_found");
       const { valueJson, tags, updatedAt } = earlier;
       return presentEntry({ ...record, version, valueJson, tags, updatedAt });
@@ -130,7 +135,7 @@ export function createReader({ entries, versions, audit }: MemoryModels, now: ()
         .sort({ version: -1 })
         .limit(limit + 1)
         .batchSize(limit + 1)
-        .lean<EarlierVersionRecord[]>()
+        .lean()
         .cursor();
       const isFirstPage = before === undefined || before > record.version;
       const { items, hasMore } = await take(newestFirst(isFirstPage ? record : undefined, found), limit);
@@ -139,9 +144,7 @@ export function createReader({ entries, versions, audit }: MemoryModels, now: ()
 
     /** The entries with these ids that still exist, by id. */
     async byId(ids: readonly string[]): Promise<Map<string, PresentedEntry>> {
-      const found = await entries
-        .find({ _id: { $in: ids }, expiresAt: { $gt: now() } }, { embedding: 0 })
-        .lean<EntryRecord[]>();
+      const found = await entries.find({ _id: { $in: ids }, expiresAt: { $gt: now() } }, { embedding: 0 }).lean();
       return new Map(found.map((record) => [record._id, presentEntry(record)]));
     },
 
@@ -161,7 +164,7 @@ export function createReader({ entries, versions, audit }: MemoryModels, now: ()
   };
 }
 
-async function* newestFirst(current: EntryRecord | undefined, earlier: AsyncIterable<EarlierVersionRecord>) {
+async function* newestFirst(current: EntryContent | undefined, earlier: AsyncIterable<EarlierVersionRecord>) {
   if (current !== undefined) yield current as EntryVersion;
   for await (const version of earlier) yield version as EntryVersion;
 }

@@ -10,9 +10,9 @@ import type { StoredEmbedding } from "../../../search/embedding/stored-embedding
 import type { Embedder } from "../../../search/embedding/embedder.ts";
 import { requireVersion } from "./conditions.ts";
 import type { Condition } from "./conditions.ts";
-import { beginChange, removeEntries } from "../ledger.ts";
+import { startChange, removeEntries } from "../ledger.ts";
 import type { MemoryQuota } from "../ledger.ts";
-import type { EntryRecord, MemoryModels } from "../model.ts";
+import type { EntryContent, MemoryModels } from "../model.ts";
 import { AUDIT_NAMESPACE, entryIdOf } from "../names.ts";
 import type { EntryName } from "../names.ts";
 import { presentEntry } from "./presenter.ts";
@@ -84,9 +84,9 @@ export function createMemoryService({ connection, models, reader, quota, embedde
     condition: Condition,
     operation: Operation,
     change: (facts: {
-      record: EntryRecord;
-      totals: Awaited<ReturnType<typeof beginChange>>;
-      session: Parameters<typeof beginChange>[2];
+      record: EntryContent;
+      totals: Awaited<ReturnType<typeof startChange>>;
+      session: Parameters<typeof startChange>[2];
       at: Date;
     }) => Promise<T>,
   ): Promise<T | undefined> {
@@ -94,7 +94,7 @@ export function createMemoryService({ connection, models, reader, quota, embedde
     const at = now();
     const doneId = `${agentId}|${operation.newId("mem", at)}`;
     return withTransaction(connection, async (session) => {
-      const totals = await beginChange(models, agentId, session);
+      const totals = await startChange(models, agentId, session);
       if (operation.isRepeatable) {
         // Also for a first request: its process may have been paused while a repeat ran in another one.
         const done = await models.doneOperations.findById(doneId, null, { session }).lean();
@@ -102,7 +102,7 @@ export function createMemoryService({ connection, models, reader, quota, embedde
       }
       const record = await models.entries
         .findOne({ _id: entryIdOf(agentId, name), expiresAt: { $gt: at } }, { embedding: 0 }, { session })
-        .lean<EntryRecord | null>();
+        .lean();
       if (record === null) throw new ApiError("not_found");
       requireVersion(condition, record.version);
       const changed = await change({ record, totals, session, at });

@@ -1,8 +1,8 @@
 import type { Connection } from "mongoose";
 
 import { withTransaction } from "../../../db/connection.ts";
-import { beginChange, removeEntries } from "../ledger.ts";
-import type { EntryRecord, MemoryModels } from "../model.ts";
+import { startChange, removeEntries } from "../ledger.ts";
+import type { MemoryModels } from "../model.ts";
 
 const BATCH = 500;
 
@@ -31,11 +31,11 @@ export async function sweepExpired({ connection, models, now }: SweepDeps, signa
     for (const [agentId, found] of Map.groupBy(expired, (record) => record.agentId)) {
       const ids = found.map(({ _id }) => _id);
       swept += await withTransaction(connection, async (session) => {
-        const totals = await beginChange(models, agentId, session);
+        const totals = await startChange(models, agentId, session);
         // An entry may have been written again or deleted since.
         const records = await models.entries
           .find({ _id: { $in: ids }, expiresAt: { $lte: at } }, { bytes: 1, earlierBytes: 1 }, { session })
-          .lean<Pick<EntryRecord, "_id" | "bytes" | "earlierBytes">[]>();
+          .lean();
         if (records.length > 0) await removeEntries(models, totals, records, at, session);
         return records.length;
       });

@@ -6,9 +6,9 @@ import { BY_ID, insertPlain, writePlain } from "../../../db/plain-writes.ts";
 import type { StoredEmbedding } from "../../../search/embedding/stored-embedding.ts";
 import { requireVersion } from "./conditions.ts";
 import type { Condition } from "./conditions.ts";
-import { beginChange, count } from "../ledger.ts";
+import { startChange, updateTotals } from "../ledger.ts";
 import type { MemoryQuota } from "../ledger.ts";
-import type { EarlierVersionRecord, EntryRecord, MemoryModels } from "../model.ts";
+import type { EarlierVersionRecord, EntryContent, EntryRecord, MemoryModels } from "../model.ts";
 import { entryIdOf } from "../names.ts";
 import type { EntryName } from "../names.ts";
 
@@ -39,7 +39,7 @@ export interface WriteOrder {
 
 /** The result of a draft. */
 export interface Written {
-  record: EntryRecord;
+  record: EntryContent;
   outcome: "created" | "updated" | "unchanged";
 }
 
@@ -53,7 +53,7 @@ export interface WriterDeps {
 const bytesOf = ({ key, tags, valueJson }: EntryDraft): number =>
   [key, ...tags, valueJson].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 
-const isEqual = (record: EntryRecord, draft: EntryDraft): boolean =>
+const isEqual = (record: EntryContent, draft: EntryDraft): boolean =>
   record.valueJson === draft.valueJson &&
   record.ttlSeconds === draft.ttlSeconds &&
   record.expiresAt.getTime() === draft.expiresAt.getTime() &&
@@ -62,7 +62,7 @@ const isEqual = (record: EntryRecord, draft: EntryDraft): boolean =>
 const outcomeOf = (version: number) => (version === 1 ? "created" : "updated");
 
 /** The entry's current content as an earlier version. */
-function earlierVersion({ _id, version, valueJson, tags, bytes, writeId, updatedAt }: EntryRecord) {
+function earlierVersion({ _id, version, valueJson, tags, bytes, writeId, updatedAt }: EntryContent) {
   const earlier: EarlierVersionRecord = {
     _id: `${_id}|${version}`,
     entryId: _id,
@@ -81,7 +81,7 @@ export function createWriter({ connection, models, quota }: WriterDeps) {
   const { entries, versions } = models;
 
   /** The results of an earlier run of the same request; undefined if none has written. */
-  async function writtenBefore(order: WriteOrder, stored: ReadonlyMap<string, EntryRecord>, session: ClientSession) {
+  async function writtenBefore(order: WriteOrder, stored: ReadonlyMap<string, EntryContent>, session: ClientSession) {
     const records = order.drafts.flatMap((draft) => stored.get(entryIdOf(order.agentId, draft)) ?? []);
     const ids = records.map(({ _id }) => _id);
     const kept = await versions
@@ -97,9 +97,9 @@ export function createWriter({ connection, models, quota }: WriterDeps) {
 
   async function writeIn(session: ClientSession, order: WriteOrder): Promise<Written[]> {
     const { agentId, drafts, condition, now } = order;
-    const totals = await beginChange(models, agentId, session);
+    const totals = await startChange(models, agentId, session);
     const ids = drafts.map((draft) => entryIdOf(agentId, draft));
-    const found = await entries.find({ _id: { $in: ids } }, { embedding: 0 }, { session }).lean<EntryRecord[]>();
+    const found = await entries.find({ _id: { $in: ids } }, { embedding: 0 }, { session }).lean();
     const stored = new Map(found.map((record) => [record._id, record]));
     if (order.mayHaveRun) {
       const before = await writtenBefore(order, stored, session);
@@ -110,12 +110,11 @@ export function createWriter({ connection, models, quota }: WriterDeps) {
       const version = (stored.get(entryIdOf(agentId, draft))?.version ?? 0) + 1 - MEMORY_VERSIONS;
       return version > 0 ? [`${entryIdOf(agentId, draft)}|${version}`] : [];
     });
-    const trimmed = await versions
-      .find({ _id: { $in: overdue } }, { entryId: 1, bytes: 1 }, { session })
-      .lean<Pick<EarlierVersionRecord, "_id" | "entryId" | "bytes">[]>();
+    const trimmed = await versions.find({ _id: { $in: overdue } }, { entryId: 1, bytes: 1 }, { session }).lean();
     const trimmedBytes = new Map(trimmed.map(({ entryId, bytes }) => [entryId, bytes]));
 
     const added = { entries: 0, bytes: 0 };
+    const changed: EntryRecord[] = [];
     const earlier: EarlierVersionRecord[] = [];
     const expired: string[] = [];
     const written = drafts.map((draft): Written => {
@@ -149,13 +148,13 @@ export function createWriter({ connection, models, quota }: WriterDeps) {
         createdAt: current?.createdAt ?? now,
         updatedAt: now,
       };
+      changed.push(record);
       added.entries += known === undefined ? 1 : 0;
       added.bytes += record.bytes + earlierBytes - (known === undefined ? 0 : known.bytes + known.earlierBytes);
       return { record, outcome: outcomeOf(record.version) };
     });
 
-    await count(models, totals, added, session, quota);
-    const changed = written.filter(({ outcome }) => outcome !== "unchanged").map(({ record }) => record);
+    await updateTotals(models, totals, added, session, quota);
     await writePlain(
       versions,
       [

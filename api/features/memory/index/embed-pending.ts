@@ -6,7 +6,7 @@ import { embedAll } from "../../../search/embedding/embed-batch.ts";
 import type { Embedded } from "../../../search/embedding/embed-batch.ts";
 import type { SentenceEncoder } from "../../../search/embedding/encoder.ts";
 import { toBytes } from "../../../search/embedding/vectors.ts";
-import { beginChange } from "../ledger.ts";
+import { startChange } from "../ledger.ts";
 import type { MemoryModels } from "../model.ts";
 import { pendingInTurns } from "./pending-turns.ts";
 import type { PendingEntry } from "./pending-turns.ts";
@@ -29,7 +29,7 @@ export async function embedEntries(deps: EmbedEntriesDeps, signal: AbortSignal):
   const { connection, models, encoder } = deps;
   async function write(agentId: string, embedded: readonly Embedded<PendingEntry>[]): Promise<void> {
     await withTransaction(connection, async (session) => {
-      const { changes: change } = await beginChange(models, agentId, session);
+      const { changes: change } = await startChange(models, agentId, session);
       await writePlain(
         models.entries,
         embedded.map(({ item: { _id, writeId }, vector }) => ({

@@ -1,6 +1,6 @@
 import { quoted } from "../../../search/engine/table-format.ts";
 import type { TableFormat } from "../../../search/engine/table-format.ts";
-import type { EntryRecord } from "../model.ts";
+import type { EntryContent, EntryRecord } from "../model.ts";
 import { afterPrefix } from "../names.ts";
 import { textOfValue } from "./search-text.ts";
 
@@ -26,7 +26,7 @@ export interface EntryFilter {
 }
 
 /** Converts a record to the index's form. */
-export function indexedEntryOf(record: Omit<EntryRecord, "embedding">): IndexedEntry {
+export function indexedEntryOf(record: EntryContent): IndexedEntry {
   const { _id: id, agentId, namespace, key, tags, expiresAt, valueJson } = record;
   return { id, agentId, namespace, key, tags, expiresAt, text: textOfValue(JSON.parse(valueJson)) };
 }

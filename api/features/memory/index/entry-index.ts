@@ -9,7 +9,7 @@ import type { IndexReader } from "../../../search/index/index-reader.ts";
 import { entryFormat, indexedEntryOf } from "./entry-format.ts";
 import type { EntryFilter, IndexedEntry } from "./entry-format.ts";
 import { indexedChangeId } from "../model.ts";
-import type { EntryRecord, MemoryModels } from "../model.ts";
+import type { MemoryModels } from "../model.ts";
 
 /** An entry that matches a query. */
 export interface EntryMatch {
@@ -123,7 +123,7 @@ export class EntryIndex {
     const changed = new Set(removed.map(({ entryId }) => entryId));
     const match = matcherOf(entryFormat, query.text, encoding);
     const matches: EntryMatch[] = [];
-    for await (const record of entries.find(since).batchSize(READ_AT_ONCE).lean<EntryRecord[]>().cursor()) {
+    for await (const record of entries.find(since).batchSize(READ_AT_ONCE).lean().cursor()) {
       changed.add(record._id);
       const entry = indexedEntryOf(record);
       if (!entryFormat.passes(entry, filter)) continue;

@@ -1,8 +1,8 @@
-import type { EntryRecord, MemoryModels } from "../model.ts";
+import type { EntryContent, MemoryModels } from "../model.ts";
 import { endOfEntries } from "../names.ts";
 
 /** An entry that waits to be embedded. */
-export type PendingEntry = Omit<EntryRecord, "embedding">;
+export type PendingEntry = EntryContent;
 
 /** Maximum number of an agent's entries in one turn. */
 const TURN = 50;
@@ -37,7 +37,7 @@ export async function* pendingInTurns(
       )
       .sort({ "embedding.model": 1, _id: 1 })
       .limit(TURN)
-      .lean<PendingEntry[]>();
+      .lean();
   }
 
   async function* firstTurns(embeddedBy: string | null, start: string, end?: string): AsyncGenerator<PendingEntry> {

@@ -57,7 +57,7 @@ export function createMemorySource({ connection, models, model }: MemorySourceDe
       count += documents.length;
     };
     let batch: EntryRecord[] = [];
-    for await (const record of entries.find(since).batchSize(ENTRIES_AT_ONCE).lean<EntryRecord[]>().cursor()) {
+    for await (const record of entries.find(since).batchSize(ENTRIES_AT_ONCE).lean().cursor()) {
       batch.push(record);
       if (batch.length < ENTRIES_AT_ONCE) continue;
       await write(batch);
