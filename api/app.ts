@@ -86,8 +86,11 @@ function policySteps(container: Container): PipelineSteps {
 }
 
 /** Headers of every answer, unless something later sets other values. */
-export function defaultHeadersOf({ env, doorkeeper }: Pick<Container, "env" | "doorkeeper">): Record<string, string> {
-  return { ...securityHeaders(env.publicUrl), ...rateHeaders(doorkeeper.untouched) };
+export function defaultHeadersOf({
+  env,
+  admissionControl,
+}: Pick<Container, "env" | "admissionControl">): Record<string, string> {
+  return { ...securityHeaders(env.publicUrl), ...rateHeaders(admissionControl.emptyWindow) };
 }
 
 /**
@@ -104,7 +107,7 @@ export function createApp(container: Container, steps = policySteps(container)):
   app.use(requireHost);
   if (env.corsOrigins.length > 0) app.use(crossOrigin(env.corsOrigins));
   const mounted = mountRoutes(routes, deps, {
-    doorkeeper: container.doorkeeper,
+    admissionControl: container.admissionControl,
     admin: container.admin,
     shutdown: container.shutdown,
     drainEnd: container.drainEnd,

@@ -11,7 +11,7 @@ import { subscriptionsOf } from "./features/webhooks/module.ts";
 import type { FeatureParts } from "./features/feature.ts";
 import { FEATURES, TIMINGS } from "./features.ts";
 import type { FeatureServices, Timings } from "./features.ts";
-import type { Doorkeeper } from "./http/admission.ts";
+import type { AdmissionControl } from "./http/admission.ts";
 import type { IdempotencyKeys } from "./http/policies/idempotency.ts";
 import type { Step } from "./http/pipeline.ts";
 import type { SignatureNonces } from "./http/policies/request-signature.ts";
@@ -26,7 +26,7 @@ type Features = ReturnType<typeof createFeatures>;
 
 /** The wired application without its HTTP side: shared by the API and the worker. */
 export interface Container extends Platform {
-  doorkeeper: Doorkeeper;
+  admissionControl: AdmissionControl;
   idempotencyKeys: IdempotencyKeys;
   /** Authorizes admin routes; undefined without `ADMIN_API_KEY`. */
   admin: Step | undefined;
@@ -78,7 +78,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
   return {
     ...platform,
     features,
-    doorkeeper: features.limits.doorkeeper,
+    admissionControl: features.limits.admissionControl,
     idempotencyKeys: features.idempotency.keys,
     admin: features.admin.step,
     signatureNonces: features.identity.signatureNonces,
@@ -279,7 +279,7 @@ function createFeatures(platform: Platform, timings: Timings) {
     endpoints,
     transactions: transactions.models.transactions,
     wallets: agents.directory,
-    disputes: disputes.book,
+    disputes: disputes.store,
     confirmations: env.confirmations,
     onSettled: async (network, wallets) => {
       await standings.sync(network, wallets);

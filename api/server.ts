@@ -11,7 +11,7 @@ import { createContainer } from "./container.ts";
 import { CONNECTION_LIMITS, guardConnections } from "./http/connection-guard.ts";
 import type { ConnectionLimits } from "./http/connection-guard.ts";
 import { listenForScrapes } from "./http/metrics-server.ts";
-import { answerUnreadable } from "./http/unreadable-requests.ts";
+import { answerClientError } from "./http/client-errors.ts";
 import type { Container } from "./container.ts";
 import { runProcess, stopInOrder } from "./lib/process.ts";
 import { createLogger } from "./lib/logger.ts";
@@ -72,7 +72,7 @@ export async function listen(
   server.on("request", connections.take);
   // Otherwise Node answers an unknown `Expect` with a bare 417.
   server.on("checkExpectation", connections.take);
-  const answerUnread = answerUnreadable({ defaultHeaders: defaultHeadersOf(container), clock, metrics });
+  const answerUnread = answerClientError({ defaultHeaders: defaultHeadersOf(container), clock, metrics });
   server.on("clientError", (error, socket: Socket) => {
     if (!connections.isLateBehindOthers(error, socket)) answerUnread(error, socket);
   });

@@ -43,9 +43,9 @@ export interface Admission {
 }
 
 /** Knows keys, limits and budgets. */
-export interface Doorkeeper {
+export interface AdmissionControl {
   /** Window of a client without calls, for answers that count nothing. */
-  untouched: RateState;
+  emptyWindow: RateState;
   /**
    * Counts a request, finds its caller and reserves a call of its budget.
    * @throws ApiError `invalid_api_key`, `rate_limit_exceeded`, `too_many_attempts`
@@ -55,7 +55,7 @@ export interface Doorkeeper {
    * Counts a request that no route answers.
    * @throws ApiError `rate_limit_exceeded`
    */
-  countStranger(ip: string): Promise<RateState>;
+  countAnonymous(ip: string): Promise<RateState>;
 }
 
 /** The headers that every answer has. */

@@ -140,7 +140,7 @@ interface RouteSpec<
    * `Idempotency-Key` is 409 `already_processed`, and a paid call is not kept for its payment either. True
    * by default.
    */
-  storesAnswer?: boolean;
+  storesResponse?: boolean;
   /**
    * Statuses that only say "not yet": a repeat with the same `Idempotency-Key` runs again and may have another outcome.
    * Every other answer below 400 is final.
@@ -203,7 +203,7 @@ export interface RouteDefinition<Deps> {
   responses: ResponseSchemas;
   responseHeaders?: HeaderSchemas;
   produces?: readonly [string, ...string[]];
-  storesAnswer: boolean;
+  storesResponse: boolean;
   provisional: readonly number[];
   readsOnly: boolean;
   errors: readonly ErrorCode[];
@@ -243,7 +243,7 @@ export function defineRoute<
       ...(beforeParsing === undefined ? {} : { beforeParsing }),
       query: spec.query ?? NOTHING,
       ...(spec.body === undefined && spec.method !== "GET" ? { body: NOTHING } : {}),
-      storesAnswer: spec.storesAnswer ?? true,
+      storesResponse: spec.storesResponse ?? true,
       provisional: spec.provisional ?? [],
       readsOnly: spec.readsOnly ?? spec.method === "GET",
       errors: spec.errors ?? [],

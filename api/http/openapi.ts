@@ -148,7 +148,7 @@ function schemaOf(codes: readonly ErrorCode[]): z.ZodType {
 
 /** Whether a route's answers are never kept for a repeat with the same `Idempotency-Key`. */
 export function keepsNoAnswer(route: RouteDefinition<never>): boolean {
-  return takesIdempotencyKeys(route) && !route.storesAnswer;
+  return takesIdempotencyKeys(route) && !route.storesResponse;
 }
 
 function hasPricedCalls({ auth, budget }: RouteDefinition<never>): boolean {

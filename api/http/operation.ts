@@ -2,7 +2,7 @@ import { derivedId, newId } from "../lib/ids.ts";
 import type { IdPrefix } from "../lib/ids.ts";
 
 /** An earlier start of the same request, which may have had its effect. */
-export interface Beginning {
+export interface OperationStart {
   startedAt: Date;
   /** Random, and the same for every repeat of the request. */
   seed: string;
@@ -28,22 +28,22 @@ export interface Operation {
 
 /** An operation that the idempotency step can recognise as one that began earlier. */
 export class RequestOperation implements Operation {
-  #beginning: Beginning | undefined;
+  #start: OperationStart | undefined;
 
   get isRepeat(): boolean {
-    return this.#beginning?.isRepeat === true;
+    return this.#start?.isRepeat === true;
   }
 
   get isRepeatable(): boolean {
-    return this.#beginning !== undefined;
+    return this.#start !== undefined;
   }
 
-  recognise(beginning: Beginning): void {
-    this.#beginning = beginning;
+  resumeFrom(start: OperationStart): void {
+    this.#start = start;
   }
 
   newId(prefix: IdPrefix, now: Date): string {
-    if (this.#beginning === undefined) return newId(prefix, now);
-    return derivedId(prefix, this.#beginning.startedAt, this.#beginning.seed);
+    if (this.#start === undefined) return newId(prefix, now);
+    return derivedId(prefix, this.#start.startedAt, this.#start.seed);
   }
 }

@@ -8,7 +8,7 @@ import { ClientGoneError, untilAborted } from "../lib/stopping.ts";
 import type { WorkSignals } from "../lib/stopping.ts";
 import { DeadlineExceededError } from "../lib/timeout.ts";
 import { classesOf, rateHeaders } from "./admission.ts";
-import type { Admission, Doorkeeper } from "./admission.ts";
+import type { Admission, AdmissionControl } from "./admission.ts";
 import { RequestBody } from "./body.ts";
 import type { AuthPolicy, Caller, HandlerResult, RouteDefinition, RouteRequest } from "./define-route.ts";
 import { ApiError, validationError } from "./errors.ts";
@@ -19,7 +19,7 @@ import type { BudgetState } from "./payment-required.ts";
 import { issuesOf } from "./validation.ts";
 
 /** An answer that is checked against its schema and serialised, but not sent yet. */
-export interface Answer {
+export interface RouteResponse {
   status: number;
   /** Content type; undefined if `headers` has it. */
   type: string | undefined;
@@ -66,16 +66,16 @@ export interface ValidatedContext extends StepContext {
 }
 
 /** Runs the steps that follow and the handler. */
-export type Next = () => Promise<Answer>;
+export type Next = () => Promise<RouteResponse>;
 
 /**
  * A step returns the answer of `next`, possibly with other headers. Or it returns its own answer, and the handler
  * doesn't run. Or it throws an ApiError. Errors of later steps propagate through it: a step that has something to undo
  * catches and rethrows them.
  * @example
- * const replay: Step<ValidatedContext> = async (context, next) => (await storedAnswer(context)) ?? next();
+ * const replay: Step<ValidatedContext> = async (context, next) => (await storedResponse(context)) ?? next();
  */
-export type Step<Context extends StepContext = StepContext> = (context: Context, next: Next) => Promise<Answer>;
+export type Step<Context extends StepContext = StepContext> = (context: Context, next: Next) => Promise<RouteResponse>;
 
 /**
  * The pipeline of a route, in this order:
@@ -102,7 +102,7 @@ export interface PipelineSteps {
 
 /** Dependencies of the pipeline. */
 export interface PipelineOptions {
-  doorkeeper: Doorkeeper;
+  admissionControl: AdmissionControl;
   /** Authorizes and records each call to an admin route. Without it, admin routes aren't mounted. */
   admin: Step | undefined;
   steps: PipelineSteps;
@@ -158,13 +158,18 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
     const limit = createAnswerLimit(options.answerLimitMs, answer, work);
     let admission: Admission | undefined;
     let produced: HandlerResult | undefined;
-    const answering = async (): Promise<Answer> => {
+    const answering = async (): Promise<RouteResponse> => {
       due.throwIfAborted();
       limit.start();
       const { auth } = route;
       const { ip } = context;
       const classes = classesOf(route, context.query);
-      const admitted = await options.doorkeeper.admit({ auth, ...classes, headers: context.req.headersDistinct, ip });
+      const admitted = await options.admissionControl.admit({
+        auth,
+        ...classes,
+        headers: context.req.headersDistinct,
+        ip,
+      });
       admission = admitted;
       // The request was answered while it was being admitted.
       if (due.aborted) void admitted.settle(false);
@@ -229,7 +234,7 @@ async function runSteps<C extends StepContext>(
   context: C,
   due: AbortSignal,
   last: Next,
-): Promise<Answer> {
+): Promise<RouteResponse> {
   due.throwIfAborted();
   const [first, ...rest] = steps;
   return first === undefined ? last() : first(context, () => runSteps(rest, context, due, last));
@@ -290,7 +295,7 @@ async function parseInput(
   return { input, bodyBytes: route.body === undefined ? undefined : await requestBody.bytes() };
 }
 
-async function serialise(route: RouteDefinition<never>, result: HandlerResult): Promise<Answer> {
+async function serialise(route: RouteDefinition<never>, result: HandlerResult): Promise<RouteResponse> {
   const { status, headers = {} } = result;
   if ("raw" in result) return { status, type: route.produces?.[0], headers, body: result.raw };
   const schema = route.responses[status];
@@ -298,7 +303,7 @@ async function serialise(route: RouteDefinition<never>, result: HandlerResult): 
   return { status, type: "application/json", headers, body: JSON.stringify(await schema.parseAsync(result.body)) };
 }
 
-function send(context: Context, { status, type, headers, code, body, onSending }: Answer): void {
+function send(context: Context, { status, type, headers, code, body, onSending }: RouteResponse): void {
   onSending?.(
     new Promise((resolve) => {
       finished(context.res, (error) => {

@@ -39,7 +39,7 @@ export function mountRoutes<Deps>(
     }
   }
   const unmatched: Middleware = async (context) => {
-    context.set(rateHeaders(await options.doorkeeper.countStranger(context.ip)));
+    context.set(rateHeaders(await options.admissionControl.countAnonymous(context.ip)));
     const layers = router.match(context.path, context.method).path;
     // A fixed path such as `/messages/subscribe` isn't the message `subscribe`, so it has only its own methods.
     const parameters = Math.min(...layers.map(({ paramNames }) => paramNames.length));

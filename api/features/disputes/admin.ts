@@ -7,7 +7,7 @@ import { toUnixSeconds } from "../../lib/clock.ts";
 import { EvaluatorUnavailableError } from "../criteria/evaluator.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
-import { disputeCase, hasDispute } from "./case-of.ts";
+import { hasDispute, loadCase } from "./load-case.ts";
 import type { DisputeModel, DisputeRecord } from "./model.ts";
 import type { RulingProgress } from "./ports.ts";
 import type { DisputeReading } from "./presenter.ts";
@@ -44,7 +44,7 @@ export function createAdminRuling(options: AdminRulingOptions) {
   const { disputes, transactions, evaluator, store, progress, chains, chainTimes, now } = options;
   async function factsOf(subject: Found, chainNow: number) {
     try {
-      return await disputeCase(subject, evaluator, chainNow);
+      return await loadCase(subject, evaluator, chainNow);
     } catch (error) {
       if (!(error instanceof EvaluatorUnavailableError)) throw error;
       throw new ApiError("criteria_check_unavailable", { retryAfterSeconds: RETRY_SECONDS, cause: error });

@@ -15,7 +15,7 @@ import type { TransactionModel } from "../transactions/model.ts";
 import type { TransactionReader } from "../transactions/reader.ts";
 import { createHostResolver } from "../../outbound/host-resolver.ts";
 import { createAdminRuling } from "./admin.ts";
-import { createDisputeBook } from "./book.ts";
+import { createDisputeStore } from "./dispute-store.ts";
 import { createAttachmentFetcher } from "./judging/attachments.ts";
 import { createJudge } from "./judging/judge.ts";
 import { disputeModel } from "./model.ts";
@@ -119,7 +119,7 @@ export const disputesModule = defineFeature({
       },
       hasKey: (network, role) => settings.resolverKeys[network][role] !== undefined,
     };
-    const book = createDisputeBook({ disputes, evidenceSeconds: settings.evidenceSeconds, now });
+    const disputeStore = createDisputeStore({ disputes, evidenceSeconds: settings.evidenceSeconds, now });
     const store = createRulings({ connection, disputes, transactions, sending, reader, now });
     const withdrawIfGone = createWithdrawal({ connection, disputes, transactions, reader, now });
     const chainTimeOf = (network: Network) =>
@@ -141,12 +141,12 @@ export const disputesModule = defineFeature({
       });
     const rulers = { "base-sepolia": rulerOf("base-sepolia"), base: rulerOf("base") };
     const services: DisputeDeps = {
-      disputes: createDisputeService({ disputes, book, reader, chains, progress, now }),
+      disputes: createDisputeService({ disputes, store: disputeStore, reader, chains, progress, now }),
       adminRuling: createAdminRuling({ disputes, transactions, evaluator, store, progress, chains, chainTimes, now }),
     };
     return {
       services,
-      book,
+      store: disputeStore,
       rulers,
       models: { disputes },
       loops: [...NETWORKS.map((network) => rulers[network].loop), ...sending.loops],
@@ -154,7 +154,7 @@ export const disputesModule = defineFeature({
       async delays(network: Network) {
         const leadSeconds = await reader.leadOn(network);
         const [overdue, waiting] = await Promise.all([
-          book.overdue(network, { graceSeconds: OVERDUE_SECONDS, leadSeconds }),
+          disputeStore.overdue(network, { graceSeconds: OVERDUE_SECONDS, leadSeconds }),
           sending.waiting(network),
         ]);
         return { overdue: overdue.count, oldestSeconds: overdue.oldestSeconds, held: waiting.problems };

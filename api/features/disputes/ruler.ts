@@ -8,7 +8,7 @@ import type { Logger } from "../../lib/logger.ts";
 import { pauseAfter } from "../../lib/retry.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
-import { disputeCase, handoverEnd, hasDispute } from "./case-of.ts";
+import { handoverEnd, hasDispute, loadCase } from "./load-case.ts";
 import type { Judge } from "./judging/case.ts";
 import type { DisputeModel, DisputeRecord } from "./model.ts";
 import type { StoreRuling } from "./rulings.ts";
@@ -100,7 +100,7 @@ export function createRuler(options: RulerOptions) {
       );
       return;
     }
-    const facts = await disputeCase({ dispute, record }, evaluator, time);
+    const facts = await loadCase({ dispute, record }, evaluator, time);
     const judgement = await judge.judge(facts, signal);
     const stored = await store({ dispute, record, facts, factsAt: time }, { ruledBy: "system", judgement });
     if (stored === "changed") throw new Error("The case changed while it was judged");

@@ -14,8 +14,8 @@ import { callTarget } from "../transactions/actions.ts";
 import { windowEnd } from "../transactions/deadlines.ts";
 import { transactionIdOf } from "../transactions/dispute-id.ts";
 import type { Reading, TransactionReader } from "../transactions/reader.ts";
-import type { DisputeBook } from "./book.ts";
-import { DUE } from "./book.ts";
+import type { DisputeStore } from "./dispute-store.ts";
+import { RULING_DUE_AT } from "./dispute-store.ts";
 import type { DisputeModel, DisputeRecord, EvidenceItem } from "./model.ts";
 import type { RulingProgress } from "./ports.ts";
 import type { DisputeReading } from "./presenter.ts";
@@ -24,7 +24,7 @@ import type { DisputeBody, EvidenceBody } from "./schemas.ts";
 /** Dependencies of the parties' side of disputes. */
 export interface DisputeServiceOptions {
   disputes: DisputeModel;
-  book: DisputeBook;
+  store: DisputeStore;
   reader: TransactionReader;
   chains: Readonly<Record<Network, Pick<ChainClient, "deployment" | "agreementIsSigned">>>;
   progress: Pick<RulingProgress, "of">;
@@ -55,7 +55,7 @@ function notOpen({ record, indexedBlock }: Reading, openDispute: ContractCall | 
 
 /** The parties' actions on their disputes. */
 export function createDisputeService(options: DisputeServiceOptions) {
-  const { disputes, book, reader, chains, progress, now } = options;
+  const { disputes, store, reader, chains, progress, now } = options;
 
   /** Now by the clock of the deal's chain, because the evidence period is the chain's. */
   function chainMoment({ chainNow }: Pick<Reading, "chainNow">): Date {
@@ -73,7 +73,7 @@ export function createDisputeService(options: DisputeServiceOptions) {
       const openDispute = canOpen ? moveCall(callTarget(record), "openDispute", record.escrowId) : null;
       throw notOpen(reading, openDispute);
     }
-    return { reading, dispute: await book.open(record, disputedAt) };
+    return { reading, dispute: await store.open(record, disputedAt) };
   }
 
   /** A dispute by its id, for a party. To others it doesn't exist. */
@@ -86,7 +86,7 @@ export function createDisputeService(options: DisputeServiceOptions) {
     const dispute =
       disputedAt === null
         ? await disputes.findById(disputeId).lean<DisputeRecord | null>()
-        : await book.open(reading.record, disputedAt);
+        : await store.open(reading.record, disputedAt);
     if (dispute === null) throw new ApiError("not_found");
     return { dispute, reading };
   }
@@ -165,7 +165,7 @@ export function createDisputeService(options: DisputeServiceOptions) {
               updatedAt: now(),
             },
           },
-          ...(isComplete || items.length > 0 ? [{ $set: { dueAt: DUE } }] : []),
+          ...(isComplete || items.length > 0 ? [{ $set: { dueAt: RULING_DUE_AT } }] : []),
         ],
         { returnDocument: "after", updatePipeline: true },
       )

@@ -9,10 +9,10 @@ import { toUnixSeconds } from "../../lib/clock.ts";
 import { sha256Hex } from "../../lib/ids.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
-import { disputeCase } from "./case-of.ts";
+import { loadCase } from "./load-case.ts";
 import type { DisputeCase } from "./judging/case.ts";
 import { ruleByFacts } from "./judging/facts-ruling.ts";
-import { inputHashOf, seenCase } from "./judging/seen-case.ts";
+import { inputHashOf, sanitisedCase } from "./judging/sanitised-case.ts";
 import type { DisputeModel, DisputeRecord, Ruling } from "./model.ts";
 import { ALL_PERCENT, rationaleHashOf, submittedEvidence, SYSTEM_PERCENT } from "./ruling-document.ts";
 import type { RulingDocument } from "./ruling-document.ts";
@@ -54,7 +54,7 @@ export async function verifyRuling(disputeId: string, options: VerificationOptio
   const record = await transactions.findById(dispute.transactionId).lean<TransactionRecord | null>();
   if (record === null) throw new NothingToVerifyError(`Transaction ${dispute.transactionId} doesn't exist.`);
   const document = JSON.parse(dispute.ruling.documentJson) as RulingDocument;
-  const found = await disputeCase(asRuled(dispute, record, document), evaluator, document.factsAt);
+  const found = await loadCase(asRuled(dispute, record, document), evaluator, document.factsAt);
   return [
     ofHash(dispute.ruling, document),
     compared("escrow", subjectOf(document), subjectOf(subjectIn(dispute, record, document))),
@@ -161,7 +161,7 @@ async function ofChain(
 /** Checks the input of the judge, and the outcome if the facts alone decided. An opinion of a judge can't be recomputed. */
 function ofJudgement({ ruledBy, inputHash, judge, outcome }: RulingDocument, found: DisputeCase): Finding[] {
   if (ruledBy === "admin") return [{ part: "outcome", holds: null, detail: "an admin's decision" }];
-  const seen = seenCase(found);
+  const seen = sanitisedCase(found);
   const recomputed = inputHashOf(seen);
   const input = { part: "input of the judge", holds: recomputed === inputHash, detail: recomputed };
   const facts = ruleByFacts(seen);

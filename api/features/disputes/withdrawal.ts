@@ -3,7 +3,7 @@ import type { Connection } from "mongoose";
 import { withTransaction } from "../../db/connection.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
 import type { TransactionReader } from "../transactions/reader.ts";
-import { hasDispute } from "./case-of.ts";
+import { hasDispute } from "./load-case.ts";
 import type { DisputeModel, DisputeRecord } from "./model.ts";
 
 /** Dependencies of withdrawing disputes. */
@@ -18,7 +18,7 @@ export interface WithdrawalOptions {
 
 /**
  * Closes disputes that a reorganisation removed before the follower had seen them. A reading of the subgraph may open a
- * dispute first (`book.open`), and the follower only withdraws what it has applied.
+ * dispute first (`DisputeStore.open`), and the follower only withdraws what it has applied.
  */
 export function createWithdrawal({ connection, disputes, transactions, reader, now }: WithdrawalOptions) {
   /**

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 
 import { isDuplicateKey } from "../../db/connection.ts";
 import { fromNow, isFree, released, renewed } from "../../db/leases.ts";
-import { keptAnswer, storedAnswer } from "../../http/kept-answer.ts";
+import { fromStoredResponse, toStoredResponse } from "../../http/stored-response.ts";
 import type { Claim, IdempotencyKeys } from "../../http/policies/idempotency.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { IdempotencyModel, IdempotencyRecord } from "./model.ts";
@@ -94,7 +94,7 @@ export function createIdempotencyKeys({ model, log, timings }: IdempotencyKeysDe
       try {
         await model.updateOne(
           { _id: id, owner },
-          { $set: { state: "done", answer: answer === null ? null : storedAnswer(answer) } },
+          { $set: { state: "done", answer: answer === null ? null : toStoredResponse(answer) } },
         );
       } catch (error) {
         // The work is done, so the caller gets the answer. A repeat runs as the same operation.
@@ -111,7 +111,7 @@ export function createIdempotencyKeys({ model, log, timings }: IdempotencyKeysDe
 function claimFrom(record: IdempotencyRecord, fingerprint: string, owner: string): Claim {
   const { state, answer, startedAt, seed, runs } = record;
   if (record.fingerprint !== fingerprint) return { state: "mismatch" };
-  if (state === "done") return { state: "done", answer: answer === null ? null : keptAnswer(answer) };
+  if (state === "done") return { state: "done", answer: answer === null ? null : fromStoredResponse(answer) };
   if (record.owner !== owner) return { state: "running" };
-  return { state: "claimed", beginning: { startedAt, seed, isRepeat: runs > 1 }, owner };
+  return { state: "claimed", start: { startedAt, seed, isRepeat: runs > 1 }, owner };
 }

@@ -1,7 +1,7 @@
 import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
-import type { StoredAnswer } from "../../http/kept-answer.ts";
+import type { StoredResponse } from "../../http/stored-response.ts";
 
 /** A request with an `Idempotency-Key`, and its answer once it has one. */
 export interface IdempotencyRecord {
@@ -20,7 +20,7 @@ export interface IdempotencyRecord {
   startedAt: Date;
   seed: string;
   /** Null if there is none yet, or if it isn't kept. */
-  answer: StoredAnswer | null;
+  answer: StoredResponse | null;
   /** MongoDB deletes the record after that. */
   expiresAt: Date;
 }

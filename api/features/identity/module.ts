@@ -10,7 +10,7 @@ import { createKeyStates } from "./key-states.ts";
 import { createApiKeys } from "./keys.ts";
 import { identityRoutes } from "./routes.ts";
 import type { IdentityDeps } from "./routes.ts";
-import { createAuthService } from "./service.ts";
+import { createIdentityService } from "./service.ts";
 import type { RegistrationListener } from "./service.ts";
 import { createSignatureNonces } from "./signature-nonces.ts";
 
@@ -30,8 +30,16 @@ export const identityModule = defineFeature({
   create({ connection, models, standings, clock, publicUrl, onRegistered }: IdentityModuleDeps) {
     const access = accessModels(connection);
     const apiKeys = createApiKeys(access, clock);
-    const auth = createAuthService({ connection, models, standings, keys: apiKeys, clock, publicUrl, onRegistered });
-    const services: IdentityDeps = { auth, apiKeys };
+    const identity = createIdentityService({
+      connection,
+      models,
+      standings,
+      keys: apiKeys,
+      clock,
+      publicUrl,
+      onRegistered,
+    });
+    const services: IdentityDeps = { identity, apiKeys };
     return {
       services,
       signatureNonces: createSignatureNonces(models),

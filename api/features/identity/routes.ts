@@ -5,11 +5,11 @@ import { addressOutput, addressSchema, dataOf, timestampOutput } from "../../htt
 import { defineRoute } from "../../http/define-route.ts";
 import { textSchema } from "../../http/text-schema.ts";
 import type { ApiKeys } from "./keys.ts";
-import type { AuthService } from "./service.ts";
+import type { IdentityService } from "./service.ts";
 
 /** Dependencies of the routes for registration and keys. */
 export interface IdentityDeps {
-  auth: AuthService;
+  identity: IdentityService;
   apiKeys: ApiKeys;
 }
 
@@ -59,7 +59,7 @@ const register = defineRoute({
     signature: signatureSchema,
     description: textSchema({ kind: "longText", max: DESCRIPTION_MAX_LENGTH }).optional(),
   }),
-  storesAnswer: false,
+  storesResponse: false,
   responses: {
     201: z.object({
       success: z.literal(true),
@@ -76,8 +76,8 @@ const register = defineRoute({
     "nonce_already_used",
     "service_unavailable",
   ],
-}).handle(async ({ body }, { auth }: Pick<IdentityDeps, "auth">) => {
-  const { agent, apiKey } = await auth.register(body);
+}).handle(async ({ body }, { identity }: Pick<IdentityDeps, "identity">) => {
+  const { agent, apiKey } = await identity.register(body);
   const { _id: agentId, walletAddress, publicKey } = agent;
   return { status: 201, body: { success: true, agentId, apiKey, walletAddress, publicKey } };
 });
@@ -99,7 +99,7 @@ const issueKey = defineRoute({
     signature: signatureSchema,
     revokeOthersAfterSeconds: z.number().int().min(0).max(REVOKE_OTHERS_MAX_SECONDS).default(0),
   }),
-  storesAnswer: false,
+  storesResponse: false,
   responses: {
     201: z.object({
       success: z.literal(true),
@@ -109,8 +109,8 @@ const issueKey = defineRoute({
     }),
   },
   errors: ["sign_in_message_invalid", "signature_invalid", "nonce_already_used", "not_found", "service_unavailable"],
-}).handle(async ({ body }, { auth }: Pick<IdentityDeps, "auth">) => {
-  const { agentId, apiKey, othersEndAt } = await auth.issueKey(body);
+}).handle(async ({ body }, { identity }: Pick<IdentityDeps, "identity">) => {
+  const { agentId, apiKey, othersEndAt } = await identity.issueKey(body);
   return { status: 201, body: { success: true, agentId, apiKey, othersEndAt: othersEndAt.toISOString() } };
 });
 
@@ -123,7 +123,7 @@ const revokeKey = defineRoute({
   auth: "apiKey",
   limitClass: "general",
   budget: "api",
-  storesAnswer: false,
+  storesResponse: false,
   responses: { 200: dataOf(z.object({ agentId: z.string(), revokedAt: timestampOutput })) },
 }).handle(async ({ caller }, { apiKeys }: Pick<IdentityDeps, "apiKeys">) => {
   const revokedAt = await apiKeys.revoke(caller.agentId, caller.keyId);

@@ -33,7 +33,7 @@ export interface KeyRequest {
 }
 
 /** Registers agents and issues keys for signatures of their wallets. */
-export interface AuthService {
+export interface IdentityService {
   register(registration: Registration): Promise<{ agent: AgentRecord; apiKey: string }>;
   issueKey(request: KeyRequest): Promise<{ agentId: string; apiKey: string; othersEndAt: Date }>;
 }
@@ -44,8 +44,8 @@ export type RegistrationListener = (
   session: ClientSession,
 ) => Promise<void>;
 
-/** Dependencies of the auth service. */
-export interface AuthServiceDeps {
+/** Dependencies of the identity service. */
+export interface IdentityServiceDeps {
   connection: Connection;
   models: AgentModels;
   /** Copies of the scores that budgets are multiplied by. */
@@ -57,7 +57,7 @@ export interface AuthServiceDeps {
 }
 
 /** Sign-in with the agent's own wallet (EIP-4361 text, EIP-191 signature). */
-export function createAuthService(deps: AuthServiceDeps): AuthService {
+export function createIdentityService(deps: IdentityServiceDeps): IdentityService {
   const { connection, models, standings, keys, clock, publicUrl } = deps;
 
   /** Checks text and signature, and recovers the wallet's public key. */

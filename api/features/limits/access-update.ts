@@ -18,7 +18,7 @@ export interface Settled {
 }
 
 /** A call that asks for admission. */
-export interface Asking {
+export interface AdmissionInput {
   callId: string;
   keyHash: string;
   /** Undefined if the call isn't limited by key. */
@@ -165,7 +165,15 @@ export function budgetLimit(base: number): unknown {
 }
 
 /** Decides about a call, counts it and stores the decision in `call`. */
-export function admissionUpdate({ callId, keyHash, window, budget, settled, leaseMs, offsetMs }: Asking): Stage[] {
+export function admissionUpdate({
+  callId,
+  keyHash,
+  window,
+  budget,
+  settled,
+  leaseMs,
+  offsetMs,
+}: AdmissionInput): Stage[] {
   const path = window?.rateClass ?? "general";
   const withBudget = (type: CallClass) => [
     { case: { $lt: ["$scratch.used", "$scratch.limit"] }, then: "reserved" },

@@ -2,11 +2,11 @@ import { RATE_WINDOW_MS } from "../../config/constants.ts";
 import type { CallClass, RateClass } from "../../config/constants.ts";
 import type { AccessRecord } from "./access-model.ts";
 import { budgetLimit, databaseNow } from "./access-update.ts";
-import type { Asking, Stage } from "./access-update.ts";
+import type { AdmissionInput, Stage } from "./access-update.ts";
 import { resetAfter, tierOf } from "./tiers.ts";
 
 /** A call for {@link commonAdmission}: one that is limited by key. */
-export type CommonAsking = Asking & {
+export type CommonAdmissionInput = AdmissionInput & {
   window: { rateClass: RateClass; limit: number };
   /** Midnight UTC of today, by this process's clock. */
   day: Date;
@@ -26,8 +26,8 @@ export type CommonRecord = Pick<AccessRecord, "_id" | "walletAddress" | "score" 
  * checks all that by the database's clock, in the same atomic step. If it can't decide, it matches nothing, and
  * `admissionUpdate` decides. Only that one refuses calls.
  */
-export function commonAdmission(asking: CommonAsking) {
-  const { keyHash, window, budget, offsetMs, day } = asking;
+export function commonAdmission(input: CommonAdmissionInput) {
+  const { keyHash, window, budget, offsetMs, day } = input;
   const path = `windows.${window.rateClass}`;
   // The earliest time at which a reservation expires or the day ends.
   const nextChange = { $min: { $concatArrays: ["$reservations.until", [resetAfter(day)]] } };
@@ -50,7 +50,7 @@ export function commonAdmission(asking: CommonAsking) {
       day,
       $expr: hasBudget === undefined ? isUnchanged : { $and: [isUnchanged, hasBudget] },
     },
-    update: [{ $set: { keys: countedKeys(asking), ...settledAndReserved(asking) } }] as Stage[],
+    update: [{ $set: { keys: countedKeys(input), ...settledAndReserved(input) } }] as Stage[],
     projection: {
       walletAddress: 1,
       "keys.id": 1,
@@ -71,7 +71,7 @@ export function commonAdmission(asking: CommonAsking) {
 }
 
 /** The keys, with the call added to the window of its key. */
-function countedKeys({ keyHash, window: { rateClass }, offsetMs }: CommonAsking) {
+function countedKeys({ keyHash, window: { rateClass }, offsetMs }: CommonAdmissionInput) {
   const now = databaseNow(offsetMs);
   const recent = {
     $filter: {
@@ -88,7 +88,7 @@ function countedKeys({ keyHash, window: { rateClass }, offsetMs }: CommonAsking)
 }
 
 /** Replaces the reservations of served calls with that of this call, and counts the served calls as used. */
-function settledAndReserved({ callId, budget, settled, leaseMs, offsetMs, day, servedType }: CommonAsking) {
+function settledAndReserved({ callId, budget, settled, leaseMs, offsetMs, day, servedType }: CommonAdmissionInput) {
   const { served } = settled;
   const open =
     served.length === 0
@@ -114,7 +114,7 @@ function settledAndReserved({ callId, budget, settled, leaseMs, offsetMs, day, s
 /** Calls used of the day's budget, without the admitted one, and the budget itself. */
 export function budgetOfRecord(
   { used, reservations, score }: CommonRecord,
-  { type, base }: NonNullable<Asking["budget"]>,
+  { type, base }: NonNullable<AdmissionInput["budget"]>,
   day: Date,
 ): { used: number; limit: number } {
   const open = reservations.filter(

@@ -9,7 +9,7 @@ import type { AgentModels } from "../agents/model.ts";
 import { defineFeature } from "../feature.ts";
 import { accessModels } from "./access-model.ts";
 import { createClientWindows } from "./client-windows.ts";
-import { createDoorkeeper } from "./doorkeeper.ts";
+import { createAdmissionControl } from "./admission-control.ts";
 import { createCredits } from "./credits.ts";
 import { createRefusals } from "./refusals.ts";
 import { limitRoutes } from "./routes.ts";
@@ -60,7 +60,7 @@ export const limitsModule = defineFeature({
       help: "Prepaid calls that were served, by class",
       labels: ["class"],
     });
-    const doorkeeper = createDoorkeeper({
+    const admissionControl = createAdmissionControl({
       models: access,
       windows,
       settlements,
@@ -77,7 +77,7 @@ export const limitsModule = defineFeature({
     return {
       services,
       models: access,
-      doorkeeper,
+      admissionControl,
       flush: () => settlements.flush(),
       credit: createCredits(access),
     };

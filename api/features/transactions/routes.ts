@@ -69,7 +69,7 @@ const readTransaction = defineRoute({
   params: transactionParams,
   query: readQuery,
   // The answer may contain a job token, which must not be stored.
-  storesAnswer: false,
+  storesResponse: false,
   responses: { 200: transactionWithActionsAnswer },
   errors: ["not_found", "transaction_not_funded", "indexer_unavailable"],
 }).handle(async ({ params, query, caller, signal }, { transactions }: TransactionDeps) => {

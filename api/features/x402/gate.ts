@@ -1,7 +1,7 @@
 import type { Clocks } from "../../chain/chain-time.ts";
 import type { X402Settings } from "../../config/x402.ts";
 import { ApiError } from "../../http/errors.ts";
-import type { Answer, Next, ValidatedContext } from "../../http/pipeline.ts";
+import type { RouteResponse, Next, ValidatedContext } from "../../http/pipeline.ts";
 import type { PaymentGate } from "../../http/policies/x402.ts";
 import type { Claims } from "./settling/claims.ts";
 import type { Charge, PaymentResponses } from "./offer/payment-responses.ts";
@@ -46,7 +46,7 @@ export class X402Gate implements PaymentGate {
     this.#deps = deps;
   }
 
-  async pass(context: ValidatedContext, next: Next): Promise<Answer> {
+  async pass(context: ValidatedContext, next: Next): Promise<RouteResponse> {
     const { settings, responses, repeats, readClocks, now } = this.#deps;
     const charge = this.#chargeFor(context);
     const { caller } = context;
@@ -80,7 +80,7 @@ export class X402Gate implements PaymentGate {
     return { amount: settings.prices[budget.type], budget, description: `One ${budget.type} call`, pack: undefined };
   }
 
-  async #admit(attempt: PaymentAttempt): Promise<Answer> {
+  async #admit(attempt: PaymentAttempt): Promise<RouteResponse> {
     const { responses, paidCalls, requirePayee } = this.#deps;
     const { context, charge, terms } = attempt;
     // Before the proof is read: a client that lost the answer may have signed another payment.
@@ -108,7 +108,7 @@ export class X402Gate implements PaymentGate {
     attempt: PaymentAttempt,
     presented: Presented & { proof: SignedProof },
     purpose: Purpose,
-  ): Promise<Answer> {
+  ): Promise<RouteResponse> {
     const { reservations, paidCalls } = this.#deps;
     const { proof } = presented;
     const { terms, clocks, time } = attempt;
@@ -153,7 +153,7 @@ export class X402Gate implements PaymentGate {
   }
 
   /** The answer of an operation that already ran with a payment. The request's own proof is ignored unless that payment failed. */
-  async #earlierResponse(attempt: PaymentAttempt): Promise<Answer | undefined> {
+  async #earlierResponse(attempt: PaymentAttempt): Promise<RouteResponse | undefined> {
     const { claims, responses, paidCalls } = this.#deps;
     const { context, agentId, requestHash, operationId } = attempt;
     if (operationId === undefined || !context.operation.isRepeat) return undefined;
@@ -166,7 +166,7 @@ export class X402Gate implements PaymentGate {
   }
 
   /** The outstanding answer of an earlier, identical request; for requests without a proof. */
-  async #awaitedResponse(attempt: PaymentAttempt): Promise<Answer | undefined> {
+  async #awaitedResponse(attempt: PaymentAttempt): Promise<RouteResponse | undefined> {
     const { claims, paidCalls } = this.#deps;
     const claim = await claims.findAwaitingResponse(attempt.agentId, attempt.requestHash);
     return claim === null ? undefined : answerOf(await paidCalls.resume(attempt, claim));
@@ -188,7 +188,7 @@ export class X402Gate implements PaymentGate {
   }
 
   /** Resumes the request that a proof was used for. @throws ProofRefusedError for another request, or if the payment failed */
-  async #resumeKnown(attempt: PaymentAttempt, claim: ClaimRecord, proof: Proof): Promise<Answer> {
+  async #resumeKnown(attempt: PaymentAttempt, claim: ClaimRecord, proof: Proof): Promise<RouteResponse> {
     const { claims, responses, paidCalls } = this.#deps;
     if (!isSameRequest(claim, attempt)) throw new ProofRefusedError("proof_already_used");
     if (claim.state !== "spent") {
@@ -202,7 +202,7 @@ export class X402Gate implements PaymentGate {
   }
 
   /** Answers a request whose transaction has only claimed transfers, if one of them paid for this request. */
-  async #resumeTransfer(attempt: PaymentAttempt, proof: TransferProof): Promise<Answer> {
+  async #resumeTransfer(attempt: PaymentAttempt, proof: TransferProof): Promise<RouteResponse> {
     const { claims, repeats, paidCalls } = this.#deps;
     const taken = await claims.findByTransfer(attempt.terms.network, proof.txHash);
     const pending = taken.find(
@@ -217,4 +217,5 @@ export class X402Gate implements PaymentGate {
   }
 }
 
-const answerOf = (resumed: Answer | Failed): Answer | undefined => ("failed" in resumed ? undefined : resumed);
+const answerOf = (resumed: RouteResponse | Failed): RouteResponse | undefined =>
+  "failed" in resumed ? undefined : resumed;

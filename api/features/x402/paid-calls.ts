@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { ApiError } from "../../http/errors.ts";
-import type { Answer } from "../../http/pipeline.ts";
+import type { RouteResponse } from "../../http/pipeline.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { pauseAfter } from "../../lib/retry.ts";
 import type { BalanceCheck } from "./settling/balance-check.ts";
@@ -46,7 +46,7 @@ export class PaidCalls {
   }
 
   /** Runs the call of a reserved payment, and takes the payment if the answer is below 400. */
-  async run(attempt: PaymentAttempt, claim: ClaimRecord): Promise<Answer> {
+  async run(attempt: PaymentAttempt, claim: ClaimRecord): Promise<RouteResponse> {
     const { claims } = this.#deps;
     return this.#withRenewal(claim, async () => {
       const earlier = claim.runs > 1 ? await claims.answerOf(claim) : undefined;
@@ -55,7 +55,7 @@ export class PaidCalls {
         await this.#releaseClaim(claim);
         return answer;
       }
-      const storable = attempt.context.route.storesAnswer ? answer : undefined;
+      const storable = attempt.context.route.storesResponse ? answer : undefined;
       try {
         if (isSigned(claim)) {
           if (!(await claims.beginSettling(claim, storable))) throw new ProofRefusedError("proof_in_use");
@@ -73,7 +73,7 @@ export class PaidCalls {
   }
 
   /** Continues to settle a payment whose call has been answered. Releases the claim if the settlement failed. */
-  async resume(attempt: PaymentAttempt, found: ClaimRecord, proof?: Proof): Promise<Answer | Failed> {
+  async resume(attempt: PaymentAttempt, found: ClaimRecord, proof?: Proof): Promise<RouteResponse | Failed> {
     const { claims, responses } = this.#deps;
     const { charge, terms } = attempt;
     if (found.state === "settled") return this.deliverResponse(attempt, found, proof);
@@ -98,7 +98,7 @@ export class PaidCalls {
    * Sends the stored response of a confirmed payment.
    * @param proof undefined if the request has none, or if it isn't the proof that paid for the answer
    */
-  async deliverResponse(attempt: PaymentAttempt, found: ClaimRecord, proof?: Proof): Promise<Answer> {
+  async deliverResponse(attempt: PaymentAttempt, found: ClaimRecord, proof?: Proof): Promise<RouteResponse> {
     const { claims, repeats } = this.#deps;
     const kept = await claims.answerOf(found);
     const claim = await attempt.time.within((signal) => this.#claimResponse(found, signal));
@@ -116,10 +116,10 @@ export class PaidCalls {
   }
 
   /** Runs the call. If it throws, the claim is released, or its lease ends so that the next run can continue. */
-  async #runCall({ context, terms, time, next }: PaymentAttempt, claim: ClaimRecord): Promise<Answer> {
+  async #runCall({ context, terms, time, next }: PaymentAttempt, claim: ClaimRecord): Promise<RouteResponse> {
     const { balance, claims, log } = this.#deps;
     if (context.headers["idempotency-key"] === undefined) {
-      context.operation.recognise({ startedAt: claim.startedAt, seed: claim.seed, isRepeat: claim.runs > 1 });
+      context.operation.resumeFrom({ startedAt: claim.startedAt, seed: claim.seed, isRepeat: claim.runs > 1 });
     }
     let hasBegun = false;
     try {
@@ -156,8 +156,8 @@ export class PaidCalls {
     attempt: PaymentAttempt,
     claim: ClaimRecord,
     settlement: Settlement,
-    answer: Answer,
-  ): Promise<Answer> {
+    answer: RouteResponse,
+  ): Promise<RouteResponse> {
     const { claims } = this.#deps;
     switch (settlement.kind) {
       case "settled":
@@ -176,7 +176,7 @@ export class PaidCalls {
     { charge, terms }: PaymentAttempt,
     claim: ClaimRecord,
     txHash: string | undefined,
-  ): Promise<Answer> {
+  ): Promise<RouteResponse> {
     const { claims, responses } = this.#deps;
     await claims.endLease(claim);
     return responses.pending(charge, terms, txHash);
@@ -196,7 +196,7 @@ export class PaidCalls {
   }
 
   /** The answer of a spent payment, with its receipt. Until it is sent, the lease stops other requests with the same proof. */
-  #withReceipt(claim: ClaimRecord, answer: Answer, txHash: string): Answer {
+  #withReceipt(claim: ClaimRecord, answer: RouteResponse, txHash: string): RouteResponse {
     const { claims, responses, log } = this.#deps;
     const noteSent = async (isSent: Promise<boolean>): Promise<void> => {
       try {

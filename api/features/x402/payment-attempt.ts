@@ -1,7 +1,7 @@
 import type { Clocks } from "../../chain/chain-time.ts";
 import { takesIdempotencyKeys } from "../../http/define-route.ts";
 import type { Caller } from "../../http/define-route.ts";
-import { inputText } from "../../http/kept-answer.ts";
+import { inputText } from "../../http/stored-response.ts";
 import type { Next, ValidatedContext } from "../../http/pipeline.ts";
 import { sha256Hex } from "../../lib/ids.ts";
 import type { Charge } from "./offer/payment-responses.ts";

@@ -1,7 +1,7 @@
 import type { Network } from "../../config/constants.ts";
 import type { Caller } from "../../http/define-route.ts";
 import { ApiError } from "../../http/errors.ts";
-import type { Answer, ValidatedContext } from "../../http/pipeline.ts";
+import type { RouteResponse, ValidatedContext } from "../../http/pipeline.ts";
 import type { Claims } from "./settling/claims.ts";
 import type { PaymentResponses } from "./offer/payment-responses.ts";
 import type { ClaimRecord, ClaimState } from "./model.ts";
@@ -38,7 +38,7 @@ export class Repeats {
    * The answer that a payment has paid for; undefined if this isn't a repeat of its call, or if the answer isn't stored.
    * @param all the claims of the payment: several transfers of one transaction may have paid for the same call
    */
-  async sentAnswer(call: Call, all: readonly ClaimRecord[], proof: Proof): Promise<Answer | undefined> {
+  async sentAnswer(call: Call, all: readonly ClaimRecord[], proof: Proof): Promise<RouteResponse | undefined> {
     const paid = all.filter((claim) => PAID_STATES.has(claim.state) && isRepeat(claim, call, proof));
     const last = paid.sort((one, other) => timeOf(other) - timeOf(one))[0];
     const stored = last === undefined ? undefined : await this.#claims.answerOf(last);
@@ -46,7 +46,7 @@ export class Repeats {
   }
 
   /** The same for a call that needs no payment, because there is budget again. Ignores any other proof. */
-  async freeAnswer(context: ValidatedContext, caller: Caller): Promise<Answer | undefined> {
+  async freeAnswer(context: ValidatedContext, caller: Caller): Promise<RouteResponse | undefined> {
     const network = this.#network;
     const { token } = this.#responses;
     const proof = proofIn(context, network);

@@ -4,10 +4,10 @@ import { sha256Hex } from "../../lib/ids.ts";
 import { takesIdempotencyKeys } from "../define-route.ts";
 import type { RouteDefinition } from "../define-route.ts";
 import { ApiError, validationError } from "../errors.ts";
-import { inputText, isKeepable } from "../kept-answer.ts";
-import type { KeptAnswer } from "../kept-answer.ts";
-import type { Beginning } from "../operation.ts";
-import type { Answer, Step, ValidatedContext } from "../pipeline.ts";
+import { inputText, isStorable } from "../stored-response.ts";
+import type { StorableResponse } from "../stored-response.ts";
+import type { OperationStart } from "../operation.ts";
+import type { RouteResponse, Step, ValidatedContext } from "../pipeline.ts";
 
 /** A request with an `Idempotency-Key`. */
 export interface KeyedRequest {
@@ -20,13 +20,13 @@ export interface KeyedRequest {
 /** The state of a key when a request presents it. */
 export type Claim =
   /** This request runs. `finish` or `release` must follow; until then `renew` keeps others from running it. */
-  | { state: "claimed"; beginning: Beginning; owner: string }
+  | { state: "claimed"; start: OperationStart; owner: string }
   /** Another request with this key is running. */
   | { state: "running" }
   /** The key belongs to another input. */
   | { state: "mismatch" }
   /** The request has been answered; null if its answer isn't kept. */
-  | { state: "done"; answer: KeptAnswer | null };
+  | { state: "done"; answer: StorableResponse | null };
 
 /** Remembers which keys have been used, for every process of the service. */
 export interface IdempotencyKeys {
@@ -36,7 +36,7 @@ export interface IdempotencyKeys {
   /** Keeps a claim from expiring. Never rejects. */
   renew(request: KeyedRequest, owner: string): Promise<void>;
   /** Marks the request as answered. A null answer isn't kept, so a repeat is refused. */
-  finish(request: KeyedRequest, owner: string, answer: KeptAnswer | null): Promise<void>;
+  finish(request: KeyedRequest, owner: string, answer: StorableResponse | null): Promise<void>;
   /** Lets the next repeat run, as the same operation. */
   release(request: KeyedRequest, owner: string): Promise<void>;
 }
@@ -69,7 +69,7 @@ export function idempotency(keys: IdempotencyKeys): Step<ValidatedContext> {
         if (claim.answer === null) throw new ApiError("already_processed");
         return { ...claim.answer, headers: { ...claim.answer.headers, "Idempotency-Replayed": "true" } };
       case "claimed":
-        context.operation.recognise(claim.beginning);
+        context.operation.resumeFrom(claim.start);
         return runClaimed(keys, request, claim.owner, context, next);
     }
   };
@@ -111,13 +111,13 @@ async function runClaimed(
   request: KeyedRequest,
   owner: string,
   context: ValidatedContext,
-  next: () => Promise<Answer>,
-): Promise<Answer> {
+  next: () => Promise<RouteResponse>,
+): Promise<RouteResponse> {
   const renewal = setInterval(() => void keys.renew(request, owner), keys.renewEveryMs);
   try {
     const answer = await next();
     if (!isFinal(context.route, answer)) await keys.release(request, owner);
-    else await keys.finish(request, owner, context.route.storesAnswer ? answer : null);
+    else await keys.finish(request, owner, context.route.storesResponse ? answer : null);
     return answer;
   } catch (error) {
     // If this fails too, the claim expires by itself.
@@ -133,6 +133,6 @@ async function runClaimed(
 const FIRST_ERROR = 400;
 
 /** Whether a repeat should get the same answer. After "not yet" or an error the next request may have another outcome. */
-function isFinal({ provisional }: RouteDefinition<never>, answer: Answer): answer is KeptAnswer {
-  return answer.status < FIRST_ERROR && !provisional.includes(answer.status) && isKeepable(answer);
+function isFinal({ provisional }: RouteDefinition<never>, answer: RouteResponse): answer is StorableResponse {
+  return answer.status < FIRST_ERROR && !provisional.includes(answer.status) && isStorable(answer);
 }

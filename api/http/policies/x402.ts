@@ -1,10 +1,10 @@
-import type { Answer, Next, Step, ValidatedContext } from "../pipeline.ts";
+import type { Next, RouteResponse, Step, ValidatedContext } from "../pipeline.ts";
 import { RECEIPT_HEADERS } from "../response-headers.ts";
 
 /** Decides what a call costs, and takes payments. */
 export interface PaymentGate {
   /** Runs the call if it costs nothing or is paid for; otherwise answers 402. */
-  pass(context: ValidatedContext, next: Next): Promise<Answer>;
+  pass(context: ValidatedContext, next: Next): Promise<RouteResponse>;
 }
 
 /**
@@ -39,6 +39,6 @@ export function x402(gate: PaymentGate, drainEnd: AbortSignal): Step<ValidatedCo
 /** Headers that carry a payment, in both versions of x402. */
 const PROOF_HEADERS = ["x-payment", "payment-signature"];
 
-function receiptOf({ headers }: Answer): Record<string, string> {
+function receiptOf({ headers }: RouteResponse): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => RECEIPT_HEADERS.includes(name)));
 }

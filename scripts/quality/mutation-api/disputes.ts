@@ -1,6 +1,6 @@
 import type { ApiMutant } from "./api-mutant.ts";
 
-const BOOK = "features/disputes/book.ts";
+const BOOK = "features/disputes/dispute-store.ts";
 const RULER = "features/disputes/ruler.ts";
 const RULINGS = "features/disputes/rulings.ts";
 const SERVICE = "features/disputes/service.ts";
@@ -56,7 +56,7 @@ export const DISPUTE_FAULTS: ApiMutant[] = [
   },
   {
     fault: "a payload that the dispute called for counts as in time",
-    file: "features/disputes/case-of.ts",
+    file: "features/disputes/load-case.ts",
     from: 'if (receivedAt > disputedAt) return isByItsTime ? "late" : "after_dispute";',
     to: 'if (receivedAt > disputedAt && !isByItsTime) return "after_dispute";',
     tests: RULER_TESTS,

@@ -1,6 +1,6 @@
 import type { ApiMutant } from "./api-mutant.ts";
 
-const DOORKEEPER = "features/limits/doorkeeper.ts";
+const DOORKEEPER = "features/limits/admission-control.ts";
 const UPDATE = "features/limits/access-update.ts";
 const COMMON = "features/limits/common-admission.ts";
 const WINDOWS = "features/limits/client-windows.ts";

@@ -69,7 +69,7 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   {
     fault: "an API key is stored as an answer",
     file: POLICY,
-    from: "context.route.storesAnswer ? answer : null",
+    from: "context.route.storesResponse ? answer : null",
     to: 'context.route.path !== "" ? answer : null',
     tests: IDEMPOTENCY_TESTS,
   },

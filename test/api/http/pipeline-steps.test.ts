@@ -8,7 +8,7 @@ import { assert } from "chai";
 
 import { createApp } from "../../../api/app.ts";
 import { ApiError } from "../../../api/http/errors.ts";
-import type { Answer, PipelineSteps, Step, StepContext, ValidatedContext } from "../../../api/http/pipeline.ts";
+import type { RouteResponse, PipelineSteps, Step, StepContext, ValidatedContext } from "../../../api/http/pipeline.ts";
 import { listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
 
@@ -96,7 +96,7 @@ describe("steps of the pipeline", () => {
   });
 
   it("see the answer as it will be sent, and may add a header", async () => {
-    let kept: Answer | undefined;
+    let kept: RouteResponse | undefined;
     const url = await withSteps({
       afterValidation: [
         async (_, next) => {
@@ -111,7 +111,7 @@ describe("steps of the pipeline", () => {
   });
 
   it("may answer early: the handler doesn't run, and a stored answer is sent unchanged", async () => {
-    const stored = new Map<string, Answer>();
+    const stored = new Map<string, RouteResponse>();
     const replay: Step<ValidatedContext> = async (context, next) => {
       const key = String(context.headers["idempotency-key"]);
       const earlier = stored.get(key);

@@ -96,10 +96,10 @@ describe("limits per minute", () => {
 
   it("each class has a window of its own, and so has each key", async () => {
     const [one, other] = [await register(), await register()];
-    const { doorkeeper } = api.container;
+    const { admissionControl } = api.container;
     const left = async ({ apiKey }: TestAgent, rateClass: RateClass) => {
       const headers = { "x-api-key": [apiKey] };
-      return (await doorkeeper.admit({ auth: "apiKey", rateClass, budget: undefined, headers, ip: "::1" })).rate
+      return (await admissionControl.admit({ auth: "apiKey", rateClass, budget: undefined, headers, ip: "::1" })).rate
         .remaining;
     };
     assert.deepEqual([await left(one, "memoryWrite"), await left(one, "memoryWrite")], [99, 98]);
@@ -128,7 +128,7 @@ describe("limits per minute", () => {
       assertError(answer, 429, "too_many_attempts");
       assert.deepEqual([answer.body.success, answer.body.error], [false, "Too Many Attempts"]);
       const ask = (ip: string) =>
-        api.container.doorkeeper.admit({
+        api.container.admissionControl.admit({
           auth: "none",
           rateClass: "developerAccess",
           budget: undefined,

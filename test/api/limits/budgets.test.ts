@@ -8,7 +8,7 @@ import { assert } from "chai";
 import { createApp } from "../../../api/app.ts";
 import { CALL_CLASSES } from "../../../api/config/constants.ts";
 import type { CallClass } from "../../../api/config/constants.ts";
-import { RESERVATION_LEASE_MS } from "../../../api/features/limits/doorkeeper.ts";
+import { RESERVATION_LEASE_MS } from "../../../api/features/limits/admission-control.ts";
 import type { Admission } from "../../../api/http/admission.ts";
 import { ApiError } from "../../../api/http/errors.ts";
 import type { ErrorCode } from "../../../api/http/errors.ts";
@@ -57,7 +57,7 @@ describe("daily budgets", () => {
     return answer.body.data;
   };
   const admit = ({ apiKey }: TestAgent, budget: CallClass): Promise<Admission> =>
-    api.container.doorkeeper.admit({
+    api.container.admissionControl.admit({
       auth: "apiKey",
       rateClass: "general",
       budget,
@@ -332,11 +332,11 @@ describe("daily budgets", () => {
         const headers = { "x-api-key": [apiKey] };
         const served = await Promise.all(
           Array.from({ length: 8 }, async (_, client) => {
-            const { doorkeeper } = (client % 2 === 0 ? first : second).container;
+            const { admissionControl } = (client % 2 === 0 ? first : second).container;
             let count = 0;
             for (let n = 0; n < 12; n += 1) {
               const request = { auth: "apiKey", rateClass: "general", budget: "api", headers, ip: "::1" } as const;
-              const admission = await doorkeeper.admit(request);
+              const admission = await admissionControl.admit(request);
               const succeeds = n % 3 !== 0;
               await admission.settle(succeeds);
               if (admission.budget?.exhausted === false && succeeds) count += 1;

@@ -26,7 +26,7 @@ describe("a key that doesn't wait", () => {
   const register = () => api.registerAgent({ message: { issuedAt: clock.now() } });
 
   const search = ({ apiKey }: TestAgent) =>
-    api.container.doorkeeper.admit({
+    api.container.admissionControl.admit({
       auth: "apiKey",
       rateClass: "search",
       budget: undefined,

@@ -32,7 +32,7 @@ describe("the usage of an agent", () => {
         return isDeepStrictEqual([budgets.search.used, abuse.dailyUsage, abuse.monthlyUsage], expected);
       });
     const admit = () =>
-      api.container.doorkeeper.admit({
+      api.container.admissionControl.admit({
         auth: "apiKey",
         rateClass: "general",
         budget: "search",

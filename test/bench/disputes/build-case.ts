@@ -1,7 +1,7 @@
 import { PAYLOAD_GRACE_SECONDS } from "../../../api/config/constants.ts";
 import type { CriteriaDocument } from "../../../api/features/criteria/document.ts";
 import type { CriteriaEvaluator } from "../../../api/features/criteria/evaluator.ts";
-import { disputeCase } from "../../../api/features/disputes/case-of.ts";
+import { loadCase } from "../../../api/features/disputes/load-case.ts";
 import type { DisputeCase, Handover, Side } from "../../../api/features/disputes/judging/case.ts";
 import type { DisputeRecord } from "../../../api/features/disputes/model.ts";
 import { deliveryProofOf } from "../../../api/features/transactions/delivery.ts";
@@ -75,5 +75,5 @@ function disputeOf(story: DisputeStory): DisputeRecord {
 
 /** The case that a judge gets, made by the code that makes it of the records of real disputes. */
 export function buildCase(story: DisputeStory, evaluator: CriteriaEvaluator): Promise<DisputeCase> {
-  return disputeCase({ dispute: disputeOf(story), record: transactionOf(story) }, evaluator, NOW);
+  return loadCase({ dispute: disputeOf(story), record: transactionOf(story) }, evaluator, NOW);
 }

@@ -3,11 +3,11 @@ import type { SentenceEncoder } from "../../../search/embedding/encoder.ts";
 import { cosine } from "../../../search/embedding/vectors.ts";
 import { wordsOf } from "../../../search/embedding/words.ts";
 import type { DisputeCase } from "./case.ts";
-import { contentOf, ordersOnly, sharedTerms, termsOf } from "./content.ts";
-import type { Content } from "./content.ts";
-import { addressesJudge } from "./directives.ts";
+import { contentOf, ordersOnly, sharedTerms, stemsOf } from "./evidence-text.ts";
+import type { Content } from "./evidence-text.ts";
+import { addressesJudge } from "./prompt-injection.ts";
 import type { Question } from "./questions.ts";
-import type { SeenCase } from "./seen-case.ts";
+import type { SanitisedCase } from "./sanitised-case.ts";
 import { isSubstantial, LABELS } from "./substance.ts";
 import { clip, quote } from "./texts.ts";
 import { isAboutSomethingElse, leavesSubjectOpen } from "./unrelated.ts";
@@ -56,7 +56,7 @@ const EXCUSE =
 /** Judges open questions on its own, without any outside service. */
 export function createEmbeddedJudge(encoder: SentenceEncoder) {
   /** The payload and what it is compared with. A case asks several questions about them, so vectors are kept. */
-  function about({ dispute, isPayloadCut }: SeenCase, signal: AbortSignal) {
+  function about({ dispute, isPayloadCut }: SanitisedCase, signal: AbortSignal) {
     const known = new Map<string, ReturnType<SentenceEncoder["encode"]>>();
     const encode = (text: string) => {
       const encoding = known.get(text) ?? encoder.encode(text);
@@ -90,7 +90,7 @@ export function createEmbeddedJudge(encoder: SentenceEncoder) {
       if (orders !== "no")
         return orders === "unasked" ? "the payload has only texts that address the judge" : undefined;
       const excuse = EXCUSE.exec(content.text)?.[0];
-      const isAskedFor = sharedTerms(termsOf(excuse ?? ""), wanted.terms) > 0;
+      const isAskedFor = sharedTerms(stemsOf(excuse ?? ""), wanted.terms) > 0;
       if (excuse !== undefined && !isAskedFor && content.others === 0 && content.words <= MOST_WORDS_OF_EXCUSE) {
         if (sharedTerms(content.terms, request.terms) <= 1) return `the payload is an excuse: ${quote(content.text)}`;
       }
@@ -122,7 +122,7 @@ export function createEmbeddedJudge(encoder: SentenceEncoder) {
       if (obstacle !== undefined) return unclear(`the check says ${quote(obstacle)}, which this judge can't verify`);
       if (!(await isEnglish(text))) return unclear("the check isn't in English");
       if (content.words === 0 || !(await isEnglish(content.text))) return unclear("the payload has no English text");
-      const terms = new Set([...termsOf(text)].filter((term) => !LABELS.has(term)));
+      const terms = new Set([...stemsOf(text)].filter((term) => !LABELS.has(term)));
       if (terms.size < LEAST_TERMS) return unclear("the check names too little that could be recognised");
       if (sharedTerms(terms, content.terms) < terms.size)
         return unclear("not all that the check names is in the payload");
@@ -139,13 +139,13 @@ export function createEmbeddedJudge(encoder: SentenceEncoder) {
 
   return {
     /** Whether the payload is a text about something other than the request. @throws EncoderUnavailableError */
-    isUnrelated: (seen: SeenCase, signal: AbortSignal): Promise<boolean> => about(seen, signal).isUnrelated(),
+    isUnrelated: (seen: SanitisedCase, signal: AbortSignal): Promise<boolean> => about(seen, signal).isUnrelated(),
 
     /**
      * Answers each question. Whether the result is what was agreed as a whole it never calls met.
      * @throws EncoderUnavailableError
      */
-    async answer(seen: SeenCase, questions: readonly Question[], signal: AbortSignal): Promise<EmbeddedAnswer[]> {
+    async answer(seen: SanitisedCase, questions: readonly Question[], signal: AbortSignal): Promise<EmbeddedAnswer[]> {
       const payload = about(seen, signal);
       const worthless = await payload.worthless();
       const answers: EmbeddedAnswer[] = [];
@@ -173,7 +173,7 @@ function agreedTexts({ criteria }: DisputeCase): unknown {
 }
 
 function mostRelated(passages: readonly string[], terms: ReadonlySet<string>): string[] {
-  const rated = passages.map((passage) => ({ passage, shared: sharedTerms(terms, termsOf(passage)) }));
+  const rated = passages.map((passage) => ({ passage, shared: sharedTerms(terms, stemsOf(passage)) }));
   return rated
     .sort((left, right) => right.shared - left.shared)
     .slice(0, MOST_PASSAGES)

@@ -1,11 +1,11 @@
 import type { DisputeOutcome } from "../../../indexer/schemas.ts";
 import type { Verdict } from "../../criteria/verdict.ts";
 import type { DisputeCase } from "./case.ts";
-import { ordersOnly } from "./content.ts";
-import { voidChecks } from "./directives.ts";
+import { ordersOnly } from "./evidence-text.ts";
+import { voidChecks } from "./prompt-injection.ts";
 import { AGREEMENT_QUESTION, LATE_REASON, SCHEMA_QUESTION } from "./questions.ts";
 import type { Question } from "./questions.ts";
-import type { SeenCase } from "./seen-case.ts";
+import type { SanitisedCase } from "./sanitised-case.ts";
 import { quote } from "./texts.ts";
 
 /** The outcome by the facts, or the questions that they leave to a judge. */
@@ -19,7 +19,7 @@ export type FactsRuling =
   | { outcome: null; reasons: string[]; questions: Question[] };
 
 /** Rules cases that need no judgement, by the table in docs/inside/rulings.md. */
-export function ruleByFacts({ dispute, isPayloadEmpty }: SeenCase): FactsRuling {
+export function ruleByFacts({ dispute, isPayloadEmpty }: SanitisedCase): FactsRuling {
   const lines = factLines(dispute);
   const ruled = (outcome: DisputeOutcome, ...why: string[]) => ({ outcome, reasons: [...lines, ...why] });
   const { criteria, payload, handover, facts, checks } = dispute;

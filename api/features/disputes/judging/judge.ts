@@ -5,8 +5,8 @@ import { LEAST_CONFIDENCE } from "./asking/controls.ts";
 import type { Decided } from "./asking/deciding.ts";
 import { readAttachments } from "./attachments.ts";
 import type { AttachmentFetcher, ReadAttachments } from "./attachments.ts";
-import { directiveLine, directivesIn, directivesInAttachments } from "./directives.ts";
-import type { Directive } from "./directives.ts";
+import { directiveLine, directivesIn, directivesInAttachments } from "./prompt-injection.ts";
+import type { Directive } from "./prompt-injection.ts";
 import { createEmbeddedJudge, LIMITS_OF_THE_EMBEDDED_JUDGE } from "./embedded-judge.ts";
 import type { EmbeddedAnswer } from "./embedded-judge.ts";
 import { ruleByFacts } from "./facts-ruling.ts";
@@ -14,7 +14,7 @@ import { createModelJudge } from "./model-judge.ts";
 import type { Asked, ModelOptions } from "./model-judge.ts";
 import { LATE_REASON, outcomeIfMet, outcomeOf } from "./questions.ts";
 import type { Question } from "./questions.ts";
-import { inputHashOf, seenCase } from "./seen-case.ts";
+import { inputHashOf, sanitisedCase } from "./sanitised-case.ts";
 import { quote } from "./texts.ts";
 
 /** Dependencies of a judge. */
@@ -52,7 +52,7 @@ export function createJudge({ encoder, model, attachments, log }: JudgeOptions):
   return {
     async judge(dispute, signal) {
       signal.throwIfAborted();
-      const seen = seenCase(dispute);
+      const seen = sanitisedCase(dispute);
       const facts = ruleByFacts(seen);
       const common = { inputHash: inputHashOf(seen), removed: seen.removed };
       if (facts.outcome !== null) {

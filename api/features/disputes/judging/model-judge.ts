@@ -13,14 +13,14 @@ import { PROMPT_HASH, PROMPT_VERSION } from "./prompt.ts";
 import type { AttachedText } from "./prompt.ts";
 import { AGREEMENT_QUESTION } from "./questions.ts";
 import type { Question } from "./questions.ts";
-import type { SeenCase } from "./seen-case.ts";
+import type { SanitisedCase } from "./sanitised-case.ts";
 import { inside } from "./texts.ts";
 
 export type { ModelOptions } from "./asking/server.ts";
 
 /** The case and the questions that a model is asked about. */
 export interface ModelCase {
-  seen: SeenCase;
+  seen: SanitisedCase;
   questions: readonly Question[];
   attachments: readonly AttachedText[];
   /** The embedded judge's answer to a question. */

@@ -1,5 +1,5 @@
 import { searchTerm, wordsOf } from "../../../search/embedding/words.ts";
-import { sharedTerms, termsOf } from "./content.ts";
+import { sharedTerms, stemsOf } from "./evidence-text.ts";
 
 /** Share of a check's terms that a passage has at least. The payload as a whole has them all. */
 const MET_COVERAGE = 0.5;
@@ -38,11 +38,11 @@ const EMPTY_TALK =
 /** Whether a passage says something about the subject of a check, and not only that the check is answered. */
 export function isSubstantial(passage: string, terms: ReadonlySet<string>): boolean {
   if (EMPTY_TALK.test(passage) || ANSWERED.some((pattern) => pattern.test(passage))) return false;
-  const own = termsOf(passage);
+  const own = stemsOf(passage);
   return addedTerms(passage, terms).length >= MET_SUBSTANCE && sharedTerms(terms, own) >= terms.size * MET_COVERAGE;
 }
 
 /** The terms that a passage adds to those of a check. */
 function addedTerms(passage: string, terms: ReadonlySet<string>): string[] {
-  return [...termsOf(passage)].filter((term) => !terms.has(term) && !LABELS.has(term) && !TALK.has(term));
+  return [...stemsOf(passage)].filter((term) => !terms.has(term) && !LABELS.has(term) && !TALK.has(term));
 }

@@ -2,8 +2,8 @@ import type { Encoding } from "../../../search/embedding/encoder.ts";
 import { cosine } from "../../../search/embedding/vectors.ts";
 import { wordsOf } from "../../../search/embedding/words.ts";
 import type { DisputeCase } from "./case.ts";
-import { contentOf, sharedTerms } from "./content.ts";
-import type { Content } from "./content.ts";
+import { contentOf, sharedTerms } from "./evidence-text.ts";
+import type { Content } from "./evidence-text.ts";
 
 /** How the embedded judge reads texts. */
 export interface Reading {

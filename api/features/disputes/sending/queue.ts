@@ -7,7 +7,7 @@ import type { Ruling, RulingTransactionModel } from "./model.ts";
 /** The queue of rulings. */
 export function createRulingQueue(model: RulingTransactionModel, now: () => Date) {
   /** Fields of a ruling. */
-  const termsOf = ({ network, escrowId, role, outcome, buyerPercent, rationaleHash }: Ruling) => ({
+  const rulingFields = ({ network, escrowId, role, outcome, buyerPercent, rationaleHash }: Ruling) => ({
     network,
     role,
     outcome,
@@ -21,7 +21,7 @@ export function createRulingQueue(model: RulingTransactionModel, now: () => Date
     async insert(ruling: Ruling, session: ClientSession): Promise<boolean> {
       const { upsertedCount } = await model.updateOne(
         { _id: ruling.disputeId },
-        { $setOnInsert: { ...termsOf(ruling), ...queuedFields(now()) } },
+        { $setOnInsert: { ...rulingFields(ruling), ...queuedFields(now()) } },
         { upsert: true, session },
       );
       return upsertedCount === 1;
@@ -39,7 +39,7 @@ export function createRulingQueue(model: RulingTransactionModel, now: () => Date
         inFlight: false,
       };
       const { state, problem, detail, since, queuedAt, dueAt, failures } = queuedFields(now());
-      const fresh = { ...termsOf(ruling), state, problem, detail, since, queuedAt, dueAt, failures };
+      const fresh = { ...rulingFields(ruling), state, problem, detail, since, queuedAt, dueAt, failures };
       const change = { $set: fresh, $inc: { version: 1 } };
       return (await model.updateOne(replaceable, change, { session })).matchedCount === 1;
     },

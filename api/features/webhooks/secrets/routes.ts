@@ -29,7 +29,7 @@ const readSecret = defineRoute({
   path: "/api/v1/webhooks/secret",
   summary: "Reads the secret that signs the caller's webhooks",
   description: "Each agent has its own. It is not the API key.",
-  storesAnswer: false,
+  storesResponse: false,
   responses: { 200: secretAnswer },
   errors: ["service_unavailable"],
 }).handle(async ({ caller }, { webhookSecrets }: SecretDeps) => ({
@@ -47,7 +47,7 @@ const rotateSecret = defineRoute({
   description:
     "The old secret keeps signing until the new one is activated, but at most 24 hours. A repeat changes nothing.",
   body: emptyBody,
-  storesAnswer: false,
+  storesResponse: false,
   responses: { 200: secretAnswer },
   errors: ["service_unavailable"],
 }).handle(async ({ caller }, { webhookSecrets }: SecretDeps) => ({
@@ -62,7 +62,7 @@ const activateSecret = defineRoute({
   path: "/api/v1/webhooks/secret/activate",
   summary: "Activates the next webhook secret",
   body: emptyBody,
-  storesAnswer: false,
+  storesResponse: false,
   responses: { 200: secretAnswer },
   errors: ["service_unavailable"],
 }).handle(async ({ caller }, { webhookSecrets }: SecretDeps) => ({

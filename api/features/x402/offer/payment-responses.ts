@@ -7,7 +7,7 @@ import { caip2Of, USDC_DOMAINS, X402_FAILED_MESSAGE } from "../../../config/cons
 import type { X402Settings } from "../../../config/x402.ts";
 import { paymentRequiredBody } from "../../../http/payment-required.ts";
 import type { BudgetState, PaymentCode, PaymentOffer } from "../../../http/payment-required.ts";
-import type { Answer } from "../../../http/pipeline.ts";
+import type { RouteResponse } from "../../../http/pipeline.ts";
 import type { ClaimRecord } from "../model.ts";
 import type { Refusal } from "./proof.ts";
 import { dollars, paymentRequiredHeader, paymentResponseHeader, requirementsV1 } from "./terms.ts";
@@ -100,12 +100,12 @@ export class PaymentResponses {
   }
 
   /** Asks for a payment. */
-  paymentRequired(charge: Charge, terms: Terms | undefined): Answer {
+  paymentRequired(charge: Charge, terms: Terms | undefined): RouteResponse {
     return this.#demand(charge, terms, { code: "payment_required", message: messageOf(charge) });
   }
 
   /** Reports that a proof was rejected. */
-  refuse(charge: Charge, terms: Terms | undefined, reason: Refusal, clocks: Clocks): Answer {
+  refuse(charge: Charge, terms: Terms | undefined, reason: Refusal, clocks: Clocks): RouteResponse {
     const [code, message] = ["payment_verification_failed", X402_FAILED_MESSAGE] as const;
     const instead = INSTEAD_OF_PAYING[reason];
     if (instead !== undefined) return this.#holdOff(charge, terms, { code, message, details: { reason }, ...instead });
@@ -116,7 +116,7 @@ export class PaymentResponses {
   }
 
   /** Reports that the outcome of a settlement is unknown. Asks for no other payment, because this one may still settle. */
-  pending(charge: Charge, terms: Terms | undefined, txHash: string | undefined): Answer {
+  pending(charge: Charge, terms: Terms | undefined, txHash: string | undefined): RouteResponse {
     return this.#holdOff(charge, terms, {
       code: "settlement_pending",
       message: PENDING_MESSAGE,
@@ -127,7 +127,7 @@ export class PaymentResponses {
   }
 
   /** Adds the receipt of a payment to the answer that it paid for. */
-  addReceipt(answer: Answer, claim: ClaimRecord, txHash = claim.txHash ?? ""): Answer {
+  addReceipt(answer: RouteResponse, claim: ClaimRecord, txHash = claim.txHash ?? ""): RouteResponse {
     const receipt = { network: claim.network, payer: claim.payer as Address, txHash };
     const version = claim.payment?.version ?? 1;
     const name = version === 2 ? "PAYMENT-RESPONSE" : "X-PAYMENT-RESPONSE";
@@ -135,7 +135,7 @@ export class PaymentResponses {
   }
 
   /** A 402 that asks for a payment. Official clients pay the terms in `accepts` or in the header. */
-  #demand(charge: Charge, terms: Terms | undefined, { code, message, reason, details }: Demand): Answer {
+  #demand(charge: Charge, terms: Terms | undefined, { code, message, reason, details }: Demand): RouteResponse {
     const signable = terms !== undefined && this.#settlesSigned ? terms : undefined;
     const body = paymentRequiredBody({
       code,
@@ -155,7 +155,7 @@ export class PaymentResponses {
   }
 
   /** A 402 without `accepts` and without the header, so that no client pays again. */
-  #holdOff(charge: Charge, terms: Terms | undefined, { retrySeconds, instructions, ...says }: HoldOff): Answer {
+  #holdOff(charge: Charge, terms: Terms | undefined, { retrySeconds, instructions, ...says }: HoldOff): RouteResponse {
     const payment = this.#offerOf(charge, terms, instructions);
     const body = paymentRequiredBody({ ...says, budget: charge.budget, payment });
     return {
@@ -202,6 +202,6 @@ function messageOf({ budget, pack }: Charge): string {
 }
 
 /** Destroys the body stream of an answer that isn't sent. */
-export function discard({ body }: Answer): void {
+export function discard({ body }: RouteResponse): void {
   if (typeof body !== "string" && !Buffer.isBuffer(body)) body.destroy();
 }

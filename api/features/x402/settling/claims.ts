@@ -5,8 +5,8 @@ import type { ClientSession, Connection } from "mongoose";
 import type { CallClass, Network } from "../../../config/constants.ts";
 import { isDuplicateKey, withTransaction } from "../../../db/connection.ts";
 import { fromNow, isFree, isTaken, released, renewed, taken } from "../../../db/leases.ts";
-import { isKeepable, keptAnswer, storedAnswer } from "../../../http/kept-answer.ts";
-import type { Answer } from "../../../http/pipeline.ts";
+import { isStorable, fromStoredResponse, toStoredResponse } from "../../../http/stored-response.ts";
+import type { RouteResponse } from "../../../http/pipeline.ts";
 import { UNPAID_STATES } from "../model.ts";
 import type { ClaimModel, ClaimRecord, KeptAnswerModel } from "../model.ts";
 
@@ -185,7 +185,7 @@ export class Claims {
    * @param answer stored in case the settlement outlasts the request; undefined if it is secret
    * @returns false if the lease has ended: another request may hold the claim and answer the caller
    */
-  async beginSettling(claim: ClaimRecord, answer: Answer | undefined): Promise<boolean> {
+  async beginSettling(claim: ClaimRecord, answer: RouteResponse | undefined): Promise<boolean> {
     const { _id, owner } = claim;
     if (answer !== undefined) await this.keepAnswer(claim, answer);
     const { matchedCount } = await this.#claims.updateOne(
@@ -257,17 +257,17 @@ export class Claims {
   }
 
   /** Stores the answer of a call. */
-  async keepAnswer({ _id, requestHash }: ClaimRecord, answer: Answer): Promise<void> {
-    if (!isKeepable(answer)) return;
+  async keepAnswer({ _id, requestHash }: ClaimRecord, answer: RouteResponse): Promise<void> {
+    if (!isStorable(answer)) return;
     const expiresAt = new Date(this.#now().getTime() + ANSWER_KEPT_MS);
-    await this.#answers.replaceOne({ _id }, { requestHash, ...storedAnswer(answer), expiresAt }, { upsert: true });
+    await this.#answers.replaceOne({ _id }, { requestHash, ...toStoredResponse(answer), expiresAt }, { upsert: true });
   }
 
   /** The unexpired stored answer of the claim's request. MongoDB deletes answers up to a minute after they expire. */
-  async answerOf({ _id, requestHash }: ClaimRecord): Promise<Answer | undefined> {
+  async answerOf({ _id, requestHash }: ClaimRecord): Promise<RouteResponse | undefined> {
     const alive = { _id, requestHash, expiresAt: { $gt: this.#now() } };
     const kept = await this.#answers.findOne(alive).lean();
-    return kept === null ? undefined : keptAnswer(kept);
+    return kept === null ? undefined : fromStoredResponse(kept);
   }
 
   async #write(claim: NewClaim, owner: string): Promise<ClaimRecord | null> {

@@ -1,4 +1,4 @@
-import { addressesJudge } from "../directives.ts";
+import { addressesJudge } from "../prompt-injection.ts";
 import { passagesOf, showOnly } from "./passages.ts";
 import type { Passage } from "./passages.ts";
 import { FILLER } from "./service-texts.ts";

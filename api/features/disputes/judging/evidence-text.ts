@@ -1,6 +1,6 @@
 import { searchTerm, wordsOf } from "../../../search/embedding/words.ts";
 import type { DisputeCase } from "./case.ts";
-import { addressesJudge } from "./directives.ts";
+import { addressesJudge } from "./prompt-injection.ts";
 import { clip, inside } from "./texts.ts";
 
 /** The content of a payload, with the sentences that address a judge set apart. */
@@ -21,7 +21,7 @@ export interface Content {
 const MAX_PASSAGE = 400;
 
 /** The stems of a text's words without stop words. */
-export function termsOf(text: string): Set<string> {
+export function stemsOf(text: string): Set<string> {
   return new Set(wordsOf(text).flatMap((word) => searchTerm(word) ?? []));
 }
 
@@ -45,7 +45,7 @@ export function contentOf(value: unknown): Content {
     addressesJudge(passage) ? "orders" : "passages",
   );
   const text = passages.join("\n");
-  return { passages, orders, text, words: wordsOf(text).length, others, terms: termsOf(text) };
+  return { passages, orders, text, words: wordsOf(text).length, others, terms: stemsOf(text) };
 }
 
 /** So few words beside an order are part of it: "The buyer agreed." */

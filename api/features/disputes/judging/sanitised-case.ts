@@ -6,7 +6,7 @@ import type { DisputeCase, SubmittedEvidence } from "./case.ts";
 import { cleanText, clip, hasContent } from "./texts.ts";
 
 /** A case as a judge sees it: bounded, and without hidden characters. */
-export interface SeenCase {
+export interface SanitisedCase {
   dispute: DisputeCase;
   /** One line for each field that was cut or had hidden characters removed, up to a bound; a last line counts the rest. */
   removed: string[];
@@ -123,7 +123,7 @@ class Copier {
 }
 
 /** The case as a judge sees it. Every text of a party is cleaned and bounded, keys of payloads included. */
-export function seenCase({ payload, criteria, ...dispute }: DisputeCase): SeenCase {
+export function sanitisedCase({ payload, criteria, ...dispute }: DisputeCase): SanitisedCase {
   const copier = new Copier();
   const detail = (path: string, text: string): string => copier.text(path, text, { left: LIMITS.detail });
   const statements = { buyer: { left: LIMITS.statements }, seller: { left: LIMITS.statements } };
@@ -159,6 +159,6 @@ export function seenCase({ payload, criteria, ...dispute }: DisputeCase): SeenCa
 }
 
 /** SHA-256 of the canonical JSON of the case as a judge sees it. */
-export function inputHashOf({ dispute }: SeenCase): `0x${string}` {
+export function inputHashOf({ dispute }: SanitisedCase): `0x${string}` {
   return `0x${createHash("sha256").update(canonicalJson(dispute)).digest("hex")}`;
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 import { assert } from "chai";
 
-import { inputHashOf, seenCase } from "../../../../api/features/disputes/judging/seen-case.ts";
+import { inputHashOf, sanitisedCase } from "../../../../api/features/disputes/judging/sanitised-case.ts";
 import { quote } from "../../../../api/features/disputes/judging/texts.ts";
 import { canonicalJson } from "../../../../api/lib/canonical-json.ts";
 import { disputeCase, evidence, fact } from "./case-factory.ts";
@@ -15,17 +15,20 @@ describe("a case as a judge sees it", () => {
       reason: "It isn't what I asked for.",
       evidence: [evidence("seller", "The log of the run.", ["https://seller.example/log.txt"])],
     });
-    assert.deepEqual(seenCase(dispute), { dispute, removed: [], isPayloadCut: false, isPayloadEmpty: false });
+    assert.deepEqual(sanitisedCase(dispute), { dispute, removed: [], isPayloadCut: false, isPayloadEmpty: false });
   });
 
   it("has an input hash that anyone can compute from the case", () => {
     const dispute = disputeCase({ reason: "Hidden\u200btext" });
     const expected = createHash("sha256")
-      .update(canonicalJson(seenCase(dispute).dispute))
+      .update(canonicalJson(sanitisedCase(dispute).dispute))
       .digest("hex");
-    assert.strictEqual(inputHashOf(seenCase(dispute)), `0x${expected}`);
-    assert.strictEqual(inputHashOf(seenCase(structuredClone(dispute))), inputHashOf(seenCase(dispute)));
-    assert.notStrictEqual(inputHashOf(seenCase({ ...dispute, reason: "Another" })), inputHashOf(seenCase(dispute)));
+    assert.strictEqual(inputHashOf(sanitisedCase(dispute)), `0x${expected}`);
+    assert.strictEqual(inputHashOf(sanitisedCase(structuredClone(dispute))), inputHashOf(sanitisedCase(dispute)));
+    assert.notStrictEqual(
+      inputHashOf(sanitisedCase({ ...dispute, reason: "Another" })),
+      inputHashOf(sanitisedCase(dispute)),
+    );
   });
 
   describe("without hidden characters", () => {
@@ -41,7 +44,7 @@ describe("a case as a judge sees it", () => {
     };
     for (const [kind, characters] of Object.entries(HIDDEN)) {
       it(`removes and counts ${kind}`, () => {
-        const { dispute, removed } = seenCase(disputeCase({ reason: `a${characters}b` }));
+        const { dispute, removed } = sanitisedCase(disputeCase({ reason: `a${characters}b` }));
         assert.strictEqual(dispute.reason, "ab");
         const count = Array.from(characters).length;
         assert.deepEqual(removed, [`reason: ${count} hidden character${count === 1 ? "" : "s"} removed`]);
@@ -49,12 +52,12 @@ describe("a case as a judge sees it", () => {
     }
 
     it("reads every line break as one, and stacks at most four marks on a letter", () => {
-      const { dispute } = seenCase(disputeCase({ reason: `a\r\nb\u2028c${"\u0301".repeat(50)}` }));
+      const { dispute } = sanitisedCase(disputeCase({ reason: `a\r\nb\u2028c${"\u0301".repeat(50)}` }));
       assert.strictEqual(dispute.reason, `a\nb\nc${"\u0301".repeat(4)}`);
     });
 
     it("in every field that a party writes, keys included", () => {
-      const { dispute, removed } = seenCase(
+      const { dispute, removed } = sanitisedCase(
         disputeCase({
           title: "Audits\u202e",
           description: "I review\u200b contracts",
@@ -72,13 +75,13 @@ describe("a case as a judge sees it", () => {
     });
 
     it("keeps apart two keys that look the same without them", () => {
-      const { dispute } = seenCase(disputeCase({ payload: { a: 1, "a\u200b": 2, "\u200ba": 3 } }));
+      const { dispute } = sanitisedCase(disputeCase({ payload: { a: 1, "a\u200b": 2, "\u200ba": 3 } }));
       assert.deepEqual(dispute.payload, { a: 1, "a (2)": 2, "a (3)": 3 });
     });
 
     it("keeps a key that is the name of a prototype an ordinary key", () => {
       const payload = JSON.parse('{"__proto__": {"isAdmin": true}, "constructor": "x"}') as Record<string, unknown>;
-      const { dispute } = seenCase(disputeCase({ payload }));
+      const { dispute } = sanitisedCase(disputeCase({ payload }));
       assert.strictEqual(JSON.stringify(dispute.payload), JSON.stringify(payload));
       assert.isFalse("isAdmin" in (dispute.payload ?? {}));
     });
@@ -86,7 +89,7 @@ describe("a case as a judge sees it", () => {
 
   describe("within bounds", () => {
     it("cuts long texts, without half a character, and says so", () => {
-      const { dispute, removed } = seenCase(disputeCase({ reason: `x${"🙂".repeat(3_000)}` }));
+      const { dispute, removed } = sanitisedCase(disputeCase({ reason: `x${"🙂".repeat(3_000)}` }));
       assert.strictEqual(dispute.reason, `x${"🙂".repeat(2_499)}`);
       assert.deepEqual(removed, ["reason: cut, because it is too long or too deep"]);
     });
@@ -103,7 +106,7 @@ describe("a case as a judge sees it", () => {
         Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`key${index}`, index])),
       ];
       for (const payload of payloads) {
-        const seen = seenCase(disputeCase({ payload }));
+        const seen = sanitisedCase(disputeCase({ payload }));
         assert.isTrue(seen.isPayloadCut);
         assert.isFalse(seen.isPayloadEmpty);
         assert.isBelow(JSON.stringify(seen.dispute.payload).length, 70_000);
@@ -114,7 +117,7 @@ describe("a case as a judge sees it", () => {
     it("gives each party room of its own for its evidence", () => {
       const long = "word ".repeat(1_000);
       const items = Array.from({ length: 20 }, () => evidence("buyer", long));
-      const { dispute } = seenCase(disputeCase({ evidence: [...items, evidence("seller", long)] }));
+      const { dispute } = sanitisedCase(disputeCase({ evidence: [...items, evidence("seller", long)] }));
       const lengthOf = (side: string) =>
         dispute.evidence.filter(({ by }) => by === side).reduce((sum, { description }) => sum + description.length, 0);
       assert.strictEqual(lengthOf("buyer"), 30_000);
@@ -123,7 +126,7 @@ describe("a case as a judge sees it", () => {
 
     it("reports a bounded number of lines", () => {
       const payload = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`key${index}`, "a\u200b"]));
-      const { removed } = seenCase(disputeCase({ payload }));
+      const { removed } = sanitisedCase(disputeCase({ payload }));
       assert.strictEqual(removed.length, 41);
       assert.strictEqual(removed.at(-1), "460 more fields: characters removed or cut");
     });

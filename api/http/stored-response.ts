@@ -1,11 +1,11 @@
 import { canonicalJson } from "../lib/canonical-json.ts";
-import type { Answer, RequestInput } from "./pipeline.ts";
+import type { RequestInput, RouteResponse } from "./pipeline.ts";
 
-/** An answer that can be kept for a repeat of its request: anything but a stream. */
-export type KeptAnswer = Pick<Answer, "status" | "type" | "headers"> & { body: string | Buffer };
+/** A response that can be stored for a repeat of its request: anything but a stream. */
+export type StorableResponse = Pick<RouteResponse, "status" | "type" | "headers"> & { body: string | Buffer };
 
-/** A kept answer as the database stores it. */
-export interface StoredAnswer {
+/** A response as the database stores it. */
+export interface StoredResponse {
   status: number;
   type: string | null;
   headers: Record<string, string>;
@@ -13,18 +13,18 @@ export interface StoredAnswer {
   isBase64: boolean;
 }
 
-/** Whether an answer can be kept. A stream can't. */
-export function isKeepable(answer: Answer): answer is KeptAnswer {
+/** Whether a response can be stored. A stream can't. */
+export function isStorable(answer: RouteResponse): answer is StorableResponse {
   return typeof answer.body === "string" || Buffer.isBuffer(answer.body);
 }
 
-export function storedAnswer({ status, type, headers, body }: KeptAnswer): StoredAnswer {
+export function toStoredResponse({ status, type, headers, body }: StorableResponse): StoredResponse {
   const isBase64 = Buffer.isBuffer(body);
   const text = isBase64 ? body.toString("base64") : body;
   return { status, type: type ?? null, headers: { ...headers }, body: text, isBase64 };
 }
 
-export function keptAnswer({ status, type, headers, body, isBase64 }: StoredAnswer): KeptAnswer {
+export function fromStoredResponse({ status, type, headers, body, isBase64 }: StoredResponse): StorableResponse {
   return { status, type: type ?? undefined, headers, body: isBase64 ? Buffer.from(body, "base64") : body };
 }
 

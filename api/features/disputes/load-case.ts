@@ -39,7 +39,7 @@ function evidenceOf(by: Side, { evidence }: DisputeRecord): SubmittedEvidence[] 
  * @param now chain time in unix seconds
  * @throws EvaluatorUnavailableError
  */
-export async function disputeCase(
+export async function loadCase(
   { dispute, record }: { dispute: DisputeRecord; record: TransactionRecord },
   evaluator: CriteriaEvaluator,
   now: number,

@@ -8,7 +8,7 @@ import { ApiError } from "./errors.ts";
 import type { ErrorCode } from "./errors.ts";
 
 /** Dependencies of the answers to requests that the HTTP parser gives up on. */
-export interface UnreadableOptions {
+export interface ClientErrorOptions {
   /** Headers of every answer. */
   defaultHeaders: Readonly<Record<string, string>>;
   clock: Clock;
@@ -31,7 +31,7 @@ type WithResponse = Socket & { _httpMessage?: { headersSent: boolean } | null };
  * Answers what never became a request (not HTTP, headers too large, too slow) like every other error, and closes the
  * connection. Koa doesn't see it, and Node's own answer has neither a body nor the rate-limit headers.
  */
-export function answerUnreadable({ defaultHeaders, clock, metrics }: UnreadableOptions) {
+export function answerClientError({ defaultHeaders, clock, metrics }: ClientErrorOptions) {
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
     // The connection ends with an answer that was given or will be, and what comes behind that is read for nothing.
     if (socket.writableEnded || error.code === BEHIND_THE_LAST) return;

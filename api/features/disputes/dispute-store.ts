@@ -9,8 +9,8 @@ import type { TransactionRecord } from "../transactions/model.ts";
 import type { Side } from "./judging/case.ts";
 import type { DisputeModel, DisputeRecord } from "./model.ts";
 
-/** Settings and collaborators of the book. */
-export interface BookOptions {
+/** Settings and collaborators of the store. */
+export interface DisputeStoreOptions {
   disputes: DisputeModel;
   evidenceSeconds: number;
   now: () => Date;
@@ -41,7 +41,7 @@ const KEPT = [
  * When the ruling of an open dispute is due: when both parties have submitted evidence or marked theirs complete, and at the
  * end of the evidence period at the latest. It is an expression, so it uses the record as it is when it is written.
  */
-export const DUE = {
+export const RULING_DUE_AT = {
   $cond: [
     { $and: ["$isOpen", { $eq: ["$ruling", null] }] },
     {
@@ -56,7 +56,7 @@ export const DUE = {
 };
 
 /** Keeps the records of disputes as they are on chain. */
-export function createDisputeBook({ disputes, evidenceSeconds, now }: BookOptions) {
+export function createDisputeStore({ disputes, evidenceSeconds, now }: DisputeStoreOptions) {
   /** The initial record of a dispute, without any submission. */
   function initialRecord(record: Disputed, disputedAt: number): DisputeRecord {
     const isOpen = record.status === "disputed";
@@ -110,7 +110,7 @@ export function createDisputeBook({ disputes, evidenceSeconds, now }: BookOption
               closedAt: { $cond: [{ $or: [isSame, isRuled] }, { $ifNull: ["$closedAt", null] }, null] },
             },
           },
-          { $set: { dueAt: DUE } },
+          { $set: { dueAt: RULING_DUE_AT } },
         ],
         upsert: true,
       },
@@ -181,4 +181,4 @@ export function createDisputeBook({ disputes, evidenceSeconds, now }: BookOption
 }
 
 /** The records of disputes. */
-export type DisputeBook = ReturnType<typeof createDisputeBook>;
+export type DisputeStore = ReturnType<typeof createDisputeStore>;

@@ -8,7 +8,7 @@ import type {
   Admission,
   AdmissionRequest,
   ClientClass,
-  Doorkeeper,
+  AdmissionControl,
   FullWindow,
   RateState,
 } from "../../http/admission.ts";
@@ -17,7 +17,7 @@ import { ApiError } from "../../http/errors.ts";
 import type { BudgetState } from "../../http/payment-required.ts";
 import type { AccessModels, AccessRecord, CallRecord } from "./access-model.ts";
 import { admissionUpdate } from "./access-update.ts";
-import type { Asking } from "./access-update.ts";
+import type { AdmissionInput } from "./access-update.ts";
 import type { ClientWindows } from "./client-windows.ts";
 import { budgetOfRecord, commonAdmission } from "./common-admission.ts";
 import type { CommonRecord } from "./common-admission.ts";
@@ -25,8 +25,8 @@ import type { CountRefusal } from "./refusals.ts";
 import type { Settlements, Waiting } from "./settlements.ts";
 import { dayOf, resetAfter } from "./tiers.ts";
 
-/** Dependencies of the doorkeeper. */
-export interface DoorkeeperDeps {
+/** Dependencies of admission control. */
+export interface AdmissionControlDeps {
   models: Pick<AccessModels, "access">;
   windows: ClientWindows;
   settlements: Settlements;
@@ -52,10 +52,10 @@ const ADMISSION_OPTIONS = { returnDocument: "after", writeConcern: { w: 1 } } as
 type Decision = Pick<AccessRecord, "_id" | "walletAddress"> & { call: CallRecord };
 
 /** Checks keys, limits and budgets in the database. An ordinary call of a key takes one round trip; a refusal takes two. */
-export function createDoorkeeper(deps: DoorkeeperDeps): Doorkeeper {
+export function createAdmissionControl(deps: AdmissionControlDeps): AdmissionControl {
   const { models, windows, settlements, countRefusal, onPrepaid, limits, offsetMs } = deps;
   const { rateLimits, budgets } = limits;
-  const untouched = { limit: rateLimits.keyless, remaining: rateLimits.keyless, resetSeconds: 0 };
+  const emptyWindow = { limit: rateLimits.keyless, remaining: rateLimits.keyless, resetSeconds: 0 };
   const processId = randomBytes(RANDOM_BYTES).toString("hex");
   let calls = 0;
 
@@ -81,7 +81,7 @@ export function createDoorkeeper(deps: DoorkeeperDeps): Doorkeeper {
   }
 
   /** Refuses a request without a valid key. Such requests count for the client's address, which slows down guessing of keys. */
-  async function refuseStranger(
+  async function refuseAnonymous(
     { auth, ip }: Pick<AdmissionRequest, "auth" | "ip">,
     counted: RateState | undefined,
     retryAfterSeconds?: number,
@@ -101,7 +101,7 @@ export function createDoorkeeper(deps: DoorkeeperDeps): Doorkeeper {
     const { rateClass, budget } = request;
     calls += 1;
     const waiting = settlements.take(keyHash);
-    const asking: Asking = {
+    const input: AdmissionInput = {
       callId: `${processId}-${calls}`,
       keyHash,
       window:
@@ -112,7 +112,7 @@ export function createDoorkeeper(deps: DoorkeeperDeps): Doorkeeper {
       offsetMs: offsetMs(),
     };
     try {
-      const decision = (await admitCommon(asking, waiting)) ?? (await decideFully(asking));
+      const decision = (await admitCommon(input, waiting)) ?? (await decideFully(input));
       if (decision === undefined && waiting !== undefined) settlements.putBack(keyHash, waiting);
       return decision;
     } catch (error) {
@@ -122,13 +122,13 @@ export function createDoorkeeper(deps: DoorkeeperDeps): Doorkeeper {
   }
 
   /** Admits a call in the common case; undefined if `decideFully` has to decide. */
-  async function admitCommon(asking: Asking, waiting: Waiting | undefined): Promise<Decision | undefined> {
-    const { callId, keyHash, window, budget } = asking;
-    const day = dayOf(new Date(Date.now() + asking.offsetMs));
+  async function admitCommon(input: AdmissionInput, waiting: Waiting | undefined): Promise<Decision | undefined> {
+    const { callId, keyHash, window, budget } = input;
+    const day = dayOf(new Date(Date.now() + input.offsetMs));
     const isSettlingCommon =
       waiting === undefined || (waiting.released.length === 0 && waiting.use?.day.getTime() === day.getTime());
     if (window === undefined || !isSettlingCommon) return undefined;
-    const admission = commonAdmission({ ...asking, window, day, servedType: waiting?.use?.type });
+    const admission = commonAdmission({ ...input, window, day, servedType: waiting?.use?.type });
     const { filter, update, projection } = admission;
     const options = { ...ADMISSION_OPTIONS, projection };
     const found = await models.access.collection.findOneAndUpdate(filter, update, options);
@@ -159,18 +159,18 @@ export function createDoorkeeper(deps: DoorkeeperDeps): Doorkeeper {
   }
 
   /** Decides about any call; undefined if no agent has the key. */
-  async function decideFully(asking: Asking): Promise<Decision | undefined> {
+  async function decideFully(input: AdmissionInput): Promise<Decision | undefined> {
     const found = await models.access.collection.findOneAndUpdate(
-      { "keys.hash": asking.keyHash },
-      admissionUpdate(asking),
+      { "keys.hash": input.keyHash },
+      admissionUpdate(input),
       { ...ADMISSION_OPTIONS, projection: { walletAddress: 1, call: 1 } },
     );
     return found === null ? undefined : (found as unknown as Decision);
   }
 
   return {
-    untouched,
-    countStranger: (ip) => countClient("keyless", ip),
+    emptyWindow,
+    countAnonymous: (ip) => countClient("keyless", ip),
     async admit(request) {
       const { auth, rateClass, budget, headers, ip } = request;
       const needsKey = auth === "apiKey" || auth === "bearerKey";
@@ -179,15 +179,15 @@ export function createDoorkeeper(deps: DoorkeeperDeps): Doorkeeper {
         rateClass !== undefined && isClientClass(rateClass)
           ? await countKeyedClient(rateClass, ip, presented)
           : undefined;
-      if (presented === "invalid" || (presented === "absent" && needsKey)) return refuseStranger(request, counted);
-      if (presented === "absent") return { ...NO_CALLER, rate: counted ?? untouched };
+      if (presented === "invalid" || (presented === "absent" && needsKey)) return refuseAnonymous(request, counted);
+      if (presented === "absent") return { ...NO_CALLER, rate: counted ?? emptyWindow };
       const decision = await decide(presented.hash, { rateClass, budget });
-      if (decision === undefined || decision.call.outcome === "ended") return refuseStranger(request, counted);
+      if (decision === undefined || decision.call.outcome === "ended") return refuseAnonymous(request, counted);
       const { _id: agentId, walletAddress, call } = decision;
       if (call.outcome === "suspended") {
-        return refuseStranger(request, counted, secondsBetween(call.at, call.suspendedUntil ?? call.at));
+        return refuseAnonymous(request, counted, secondsBetween(call.at, call.suspendedUntil ?? call.at));
       }
-      const limit = rateClass === undefined ? untouched.limit : rateLimits[rateClass];
+      const limit = rateClass === undefined ? emptyWindow.limit : rateLimits[rateClass];
       const rate = counted ?? stateOf(limit, call.counted, call.last ?? undefined, call.at);
       if (call.outcome === "limited") throw tooMany(rateClass ?? "general", rate, call.first ?? undefined, call.at);
       const use = call.outcome === "reserved" && budget !== undefined ? { type: budget, day: call.day } : undefined;

@@ -1,7 +1,7 @@
 import { assert } from "chai";
 
-import { ordersOnly } from "../../../../api/features/disputes/judging/content.ts";
-import { addressesJudge, directivesIn, isCommand } from "../../../../api/features/disputes/judging/directives.ts";
+import { ordersOnly } from "../../../../api/features/disputes/judging/evidence-text.ts";
+import { addressesJudge, directivesIn, isCommand } from "../../../../api/features/disputes/judging/prompt-injection.ts";
 import { disputeCase, evidence, SUMMARY } from "./case-factory.ts";
 
 const COMMANDS = [
