@@ -4,7 +4,7 @@ import { expressionOf } from "./expression-check.ts";
 import type { Subject } from "./expression-check.ts";
 import { createLimitedThread, TaskLimitError, ThreadUnavailableError } from "./limited-thread.ts";
 import type { ThreadLimits } from "./limited-thread.ts";
-import { createTurns, QueueFullError } from "./turns.ts";
+import { EvaluationTurns, QueueFullError } from "./turns.ts";
 import type { RunTask, Step } from "./turns.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -57,7 +57,7 @@ const IN_WORDS: Verdict = { result: "open", detail: "needs judgement" };
 
 /** Starts no thread before the first question. */
 export function createCriteriaEvaluator(limits: ThreadLimits = LIMITS): CriteriaEvaluator {
-  const turns = createTurns(
+  const turns = new EvaluationTurns(
     () => createLimitedThread(new URL("./check-thread.ts", import.meta.url), limits),
     () => performance.now(),
   );

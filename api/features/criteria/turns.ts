@@ -34,37 +34,79 @@ const SLOW_MS = 600_000;
  * @param startThread called twice; a thread starts with its first task
  * @param elapsedMs milliseconds of a monotonic clock
  */
-export function createTurns(startThread: () => Line["thread"], elapsedMs: () => number) {
-  const line = (): Line => ({ thread: startThread(), queue: createFairQueue() });
-  const prompt = line();
-  const slow = line();
+export class EvaluationTurns {
+  readonly #startThread: () => Line["thread"];
+  readonly #elapsedMs: () => number;
+  readonly #prompt;
+  readonly #slow;
   /** The end of each slow lane's penalty, on the scale of `elapsedMs`; the earliest comes first. */
-  const slowUntil = new Map<string, number>();
+  readonly #slowUntil = new Map<string, number>();
   /** Number of requests of each lane that wait for a turn. */
-  const waiting = new Map<string, number>();
+  readonly #waiting = new Map<string, number>();
 
-  function countWaiting(lane: string, change: 1 | -1): void {
-    const count = (waiting.get(lane) ?? 0) + change;
-    if (count === 0) waiting.delete(lane);
-    else waiting.set(lane, count);
+  constructor(startThread: () => Line["thread"], elapsedMs: () => number) {
+    this.#startThread = startThread;
+    this.#elapsedMs = elapsedMs;
+    this.#prompt = this.#line();
+    this.#slow = this.#line();
   }
 
-  function lineOf(lane: string): Line {
-    const now = elapsedMs();
-    for (const [ended, until] of slowUntil) {
-      if (until > now) break;
-      slowUntil.delete(ended);
+  /**
+   * Runs a request's steps in order, in as many turns as they need.
+   * @throws QueueFullError if too many requests of the lane wait, or the error of a step
+   */
+  async run(lane: string, steps: readonly Step[]): Promise<void> {
+    if (steps.length === 0) return;
+    if ((this.#waiting.get(lane) ?? 0) >= MAX_WAITING_PER_LANE) {
+      throw new QueueFullError(`${MAX_WAITING_PER_LANE} requests of ${lane} wait already`);
     }
-    return slowUntil.has(lane) ? slow : prompt;
+    this.#countWaiting(lane, 1);
+    let rest = steps;
+    while (rest.length > 0) {
+      const left = rest;
+      const line = this.#lineOf(lane);
+      const turn = async (): Promise<number> => {
+        // While this request waited, another one has made the lane slow.
+        if (line !== this.#lineOf(lane)) return 0;
+        this.#countWaiting(lane, -1);
+        const ran = await this.#takeTurn(lane, line, left);
+        if (ran < left.length) this.#countWaiting(lane, 1);
+        return ran;
+      };
+      rest = left.slice(await line.queue.run(lane, turn));
+    }
   }
 
-  function markSlow(lane: string): void {
-    slowUntil.delete(lane);
-    slowUntil.set(lane, elapsedMs() + SLOW_MS);
+  async close(): Promise<void> {
+    await Promise.all([this.#prompt.thread.close(), this.#slow.thread.close()]);
+  }
+
+  #line(): Line {
+    return { thread: this.#startThread(), queue: createFairQueue() };
+  }
+
+  #countWaiting(lane: string, change: 1 | -1): void {
+    const count = (this.#waiting.get(lane) ?? 0) + change;
+    if (count === 0) this.#waiting.delete(lane);
+    else this.#waiting.set(lane, count);
+  }
+
+  #lineOf(lane: string): Line {
+    const now = this.#elapsedMs();
+    for (const [ended, until] of this.#slowUntil) {
+      if (until > now) break;
+      this.#slowUntil.delete(ended);
+    }
+    return this.#slowUntil.has(lane) ? this.#slow : this.#prompt;
+  }
+
+  #markSlow(lane: string): void {
+    this.#slowUntil.delete(lane);
+    this.#slowUntil.set(lane, this.#elapsedMs() + SLOW_MS);
   }
 
   /** Runs steps until the turn is over. Returns how many it ran. */
-  async function takeTurn(lane: string, { thread }: Line, steps: readonly Step[]): Promise<number> {
+  async #takeTurn(lane: string, { thread }: Line, steps: readonly Step[]): Promise<number> {
     const turn = { isOver: false, ran: 0, endsAt: Infinity };
     const run: RunTask = async (task) => {
       try {
@@ -78,43 +120,11 @@ export function createTurns(startThread: () => Line["thread"], elapsedMs: () => 
       await step(run);
       turn.ran += 1;
       // The first step may have started the thread, which isn't the lane's fault. Its CPU time is limited anyway.
-      if (turn.ran === 1) turn.endsAt = elapsedMs() + TURN_MS;
-      if (elapsedMs() > turn.endsAt) turn.isOver = true;
+      if (turn.ran === 1) turn.endsAt = this.#elapsedMs() + TURN_MS;
+      if (this.#elapsedMs() > turn.endsAt) turn.isOver = true;
       if (turn.isOver) break;
     }
-    if (turn.isOver) markSlow(lane);
+    if (turn.isOver) this.#markSlow(lane);
     return turn.ran;
   }
-
-  return {
-    /**
-     * Runs a request's steps in order, in as many turns as they need.
-     * @throws QueueFullError if too many requests of the lane wait, or the error of a step
-     */
-    async run(lane: string, steps: readonly Step[]): Promise<void> {
-      if (steps.length === 0) return;
-      if ((waiting.get(lane) ?? 0) >= MAX_WAITING_PER_LANE) {
-        throw new QueueFullError(`${MAX_WAITING_PER_LANE} requests of ${lane} wait already`);
-      }
-      countWaiting(lane, 1);
-      let rest = steps;
-      while (rest.length > 0) {
-        const left = rest;
-        const line = lineOf(lane);
-        const turn = async (): Promise<number> => {
-          // While this request waited, another one has made the lane slow.
-          if (line !== lineOf(lane)) return 0;
-          countWaiting(lane, -1);
-          const ran = await takeTurn(lane, line, left);
-          if (ran < left.length) countWaiting(lane, 1);
-          return ran;
-        };
-        rest = left.slice(await line.queue.run(lane, turn));
-      }
-    },
-
-    async close(): Promise<void> {
-      await Promise.all([prompt.thread.close(), slow.thread.close()]);
-    },
-  };
 }

@@ -56,12 +56,72 @@ export const RULING_DUE_AT = {
 };
 
 /** Keeps the records of disputes as they are on chain. */
-export function createDisputeStore({ disputes, evidenceSeconds, now }: DisputeStoreOptions) {
+export class DisputeStore {
+  readonly #deps: DisputeStoreOptions;
+
+  constructor(deps: DisputeStoreOptions) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Follows the chain, in the follower's transaction.
+   * @param records transactions whose state has changed
+   * @param withdrawn ids of transactions whose dispute a reorganisation has removed
+   */
+  async follow(
+    records: readonly TransactionRecord[],
+    withdrawn: readonly string[],
+    session: ClientSession,
+  ): Promise<void> {
+    const removed = new Set(withdrawn);
+    const operations = records.flatMap((record): Operation[] => {
+      const disputedAt = record.escrow?.disputedAt ?? null;
+      if (disputedAt !== null) return [this.#upsert(record, disputedAt)];
+      if (!removed.has(record._id)) return [];
+      const update = { $set: { disputedAt: null, isOpen: false, dueAt: null, updatedAt: this.#deps.now() } };
+      return [{ updateOne: { filter: { _id: disputeIdOf(record) }, update } }];
+    });
+    await writePlain(this.#deps.disputes, operations, session);
+  }
+
+  /**
+   * Creates the record of a dispute that the subgraph shows, perhaps before the follower has seen it. A known record stays
+   * as it is: this reading may be older.
+   */
+  async open(record: Disputed, disputedAt: number): Promise<DisputeRecord> {
+    const _id = disputeIdOf(record);
+    const known = await this.#deps.disputes.findById(_id).lean<DisputeRecord | null>();
+    if (known !== null) return known;
+    await writePlain(this.#deps.disputes, [this.#opening(record, disputedAt)]);
+    const opened = await this.#deps.disputes.findById(_id).lean<DisputeRecord | null>();
+    if (opened === null) throw new Error(`Dispute ${_id} vanished while it was being opened`);
+    return opened;
+  }
+
+  /**
+   * Disputes of a network whose ruling is overdue: not on chain `graceSeconds` after the evidence period.
+   * @param leadSeconds by how much the chain's clock, which ends the period, is ahead of ours
+   */
+  async overdue(
+    network: Network,
+    { graceSeconds, leadSeconds }: { graceSeconds: number; leadSeconds: number },
+  ): Promise<{ count: number; oldestSeconds: number | null }> {
+    const at = byChainClock(this.#deps.now(), leadSeconds).getTime();
+    const bound = new Date(at - graceSeconds * MILLISECONDS);
+    const filter = { network, isOpen: true, evidenceEndsAt: { $lt: bound } };
+    const [count, oldest] = await Promise.all([
+      this.#deps.disputes.countDocuments(filter, { limit: MAX_COUNTED }),
+      this.#deps.disputes.findOne(filter, { evidenceEndsAt: 1 }).sort({ evidenceEndsAt: 1 }).lean(),
+    ]);
+    const ageMs = oldest === null ? null : at - oldest.evidenceEndsAt.getTime();
+    return { count, oldestSeconds: ageMs === null ? null : Math.floor(ageMs / MILLISECONDS) };
+  }
+
   /** The initial record of a dispute, without any submission. */
-  function initialRecord(record: Disputed, disputedAt: number): DisputeRecord {
+  #initialRecord(record: Disputed, disputedAt: number): DisputeRecord {
     const isOpen = record.status === "disputed";
-    const at = now();
-    const evidenceEndsAt = new Date((disputedAt + evidenceSeconds) * MILLISECONDS);
+    const at = this.#deps.now();
+    const evidenceEndsAt = new Date((disputedAt + this.#deps.evidenceSeconds) * MILLISECONDS);
     return {
       _id: disputeIdOf(record),
       transactionId: record._id,
@@ -86,8 +146,8 @@ export function createDisputeStore({ disputes, evidenceSeconds, now }: DisputeSt
   }
 
   /** Creates the record of a dispute or brings it up to date. The parties' submissions stay. */
-  function upsert(record: Disputed, disputedAt: number): Operation {
-    const initial = initialRecord(record, disputedAt);
+  #upsert(record: Disputed, disputedAt: number): Operation {
+    const initial = this.#initialRecord(record, disputedAt);
     const { _id, transactionId, network, escrowId, isOpen, evidenceEndsAt, updatedAt } = initial;
     const isSame = { $eq: ["$disputedAt", disputedAt] };
     const isRuled = { $ne: [{ $ifNull: ["$ruling", null] }, null] };
@@ -118,67 +178,8 @@ export function createDisputeStore({ disputes, evidenceSeconds, now }: DisputeSt
   }
 
   /** Creates the record of a dispute unless it exists. */
-  function opening(record: Disputed, disputedAt: number): Operation {
-    const { _id, ...fields } = initialRecord(record, disputedAt);
+  #opening(record: Disputed, disputedAt: number): Operation {
+    const { _id, ...fields } = this.#initialRecord(record, disputedAt);
     return { updateOne: { filter: { _id }, update: { $setOnInsert: fields }, upsert: true } };
   }
-
-  return {
-    /**
-     * Follows the chain, in the follower's transaction.
-     * @param records transactions whose state has changed
-     * @param withdrawn ids of transactions whose dispute a reorganisation has removed
-     */
-    async follow(
-      records: readonly TransactionRecord[],
-      withdrawn: readonly string[],
-      session: ClientSession,
-    ): Promise<void> {
-      const removed = new Set(withdrawn);
-      const operations = records.flatMap((record): Operation[] => {
-        const disputedAt = record.escrow?.disputedAt ?? null;
-        if (disputedAt !== null) return [upsert(record, disputedAt)];
-        if (!removed.has(record._id)) return [];
-        const update = { $set: { disputedAt: null, isOpen: false, dueAt: null, updatedAt: now() } };
-        return [{ updateOne: { filter: { _id: disputeIdOf(record) }, update } }];
-      });
-      await writePlain(disputes, operations, session);
-    },
-
-    /**
-     * Creates the record of a dispute that the subgraph shows, perhaps before the follower has seen it. A known record stays
-     * as it is: this reading may be older.
-     */
-    async open(record: Disputed, disputedAt: number): Promise<DisputeRecord> {
-      const _id = disputeIdOf(record);
-      const known = await disputes.findById(_id).lean<DisputeRecord | null>();
-      if (known !== null) return known;
-      await writePlain(disputes, [opening(record, disputedAt)]);
-      const opened = await disputes.findById(_id).lean<DisputeRecord | null>();
-      if (opened === null) throw new Error(`Dispute ${_id} vanished while it was being opened`);
-      return opened;
-    },
-
-    /**
-     * Disputes of a network whose ruling is overdue: not on chain `graceSeconds` after the evidence period.
-     * @param leadSeconds by how much the chain's clock, which ends the period, is ahead of ours
-     */
-    async overdue(
-      network: Network,
-      { graceSeconds, leadSeconds }: { graceSeconds: number; leadSeconds: number },
-    ): Promise<{ count: number; oldestSeconds: number | null }> {
-      const at = byChainClock(now(), leadSeconds).getTime();
-      const bound = new Date(at - graceSeconds * MILLISECONDS);
-      const filter = { network, isOpen: true, evidenceEndsAt: { $lt: bound } };
-      const [count, oldest] = await Promise.all([
-        disputes.countDocuments(filter, { limit: MAX_COUNTED }),
-        disputes.findOne(filter, { evidenceEndsAt: 1 }).sort({ evidenceEndsAt: 1 }).lean(),
-      ]);
-      const ageMs = oldest === null ? null : at - oldest.evidenceEndsAt.getTime();
-      return { count, oldestSeconds: ageMs === null ? null : Math.floor(ageMs / MILLISECONDS) };
-    },
-  };
 }
-
-/** The records of disputes. */
-export type DisputeStore = ReturnType<typeof createDisputeStore>;

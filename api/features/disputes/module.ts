@@ -15,19 +15,19 @@ import type { TransactionModel } from "../transactions/model.ts";
 import type { TransactionReader } from "../transactions/reader.ts";
 import { createHostResolver } from "../../outbound/host-resolver.ts";
 import { createAdminRuling } from "./admin.ts";
-import { createDisputeStore } from "./dispute-store.ts";
+import { DisputeStore } from "./dispute-store.ts";
 import { createAttachmentFetcher } from "./judging/attachments.ts";
 import { createJudge } from "./judging/judge.ts";
 import { disputeModel } from "./model.ts";
 import type { RulingProgress } from "./ports.ts";
 import { disputeRoutes } from "./routes.ts";
 import type { DisputeDeps } from "./routes.ts";
-import { createRuler, RULER_TIMINGS } from "./ruler.ts";
+import { Ruler, RULER_TIMINGS } from "./ruler.ts";
 import type { RulerTimings } from "./ruler.ts";
 import { createRulings } from "./rulings.ts";
 import { createRulingSending } from "./sending/sending.ts";
 import type { SendingTimings } from "../../chain/sending/timings.ts";
-import { createDisputeService } from "./service.ts";
+import { DisputeService } from "./service.ts";
 import { createWithdrawal } from "./withdrawal.ts";
 import { verifyRuling } from "./verification.ts";
 import type { Finding, VerificationOptions } from "./verification.ts";
@@ -119,14 +119,14 @@ export const disputesModule = defineFeature({
       },
       hasKey: (network, role) => settings.resolverKeys[network][role] !== undefined,
     };
-    const disputeStore = createDisputeStore({ disputes, evidenceSeconds: settings.evidenceSeconds, now });
+    const disputeStore = new DisputeStore({ disputes, evidenceSeconds: settings.evidenceSeconds, now });
     const store = createRulings({ connection, disputes, transactions, sending, reader, now });
     const withdrawIfGone = createWithdrawal({ connection, disputes, transactions, reader, now });
     const chainTimeOf = (network: Network) =>
       createChainTime({ chain: chains[network], maxAgeMs: timings.chainTimeMaxAgeMs });
     const chainTimes = { "base-sepolia": chainTimeOf("base-sepolia"), base: chainTimeOf("base") };
     const rulerOf = (network: Network) =>
-      createRuler({
+      new Ruler({
         network,
         disputes,
         transactions,
@@ -141,7 +141,7 @@ export const disputesModule = defineFeature({
       });
     const rulers = { "base-sepolia": rulerOf("base-sepolia"), base: rulerOf("base") };
     const services: DisputeDeps = {
-      disputes: createDisputeService({ disputes, store: disputeStore, reader, chains, progress, now }),
+      disputes: new DisputeService({ disputes, store: disputeStore, reader, chains, progress, now }),
       adminRuling: createAdminRuling({ disputes, transactions, evaluator, store, progress, chains, chainTimes, now }),
     };
     return {

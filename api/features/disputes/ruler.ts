@@ -49,29 +49,57 @@ const MAX_ERROR_LENGTH = 500;
  * Rules the disputes of a network when they are due. Several workers may run it. A worker that was killed or paused past
  * its lease loses nothing but its work: the ruling is stored by one of them.
  */
-export function createRuler(options: RulerOptions) {
-  const { network, disputes, transactions, evaluator, judge, store, chainTime, now, log, timings } = options;
-
+export class Ruler {
+  readonly #deps: RulerOptions;
   /** Disputes that this process judges. */
-  const underWay = new Set<Promise<void>>();
+  readonly #underWay = new Set<Promise<void>>();
+  readonly loop: BackgroundLoop;
+
+  constructor(deps: RulerOptions) {
+    this.#deps = deps;
+    this.loop = {
+      name: `disputes.rule-${deps.network}`,
+      run: async (signal) => {
+        while (!signal.aborted) {
+          let pauseMs = deps.timings.rulingPollMs;
+          try {
+            if (this.#underWay.size < CONCURRENCY && (await this.#take(signal)) > 0) pauseMs = 0;
+          } catch (error) {
+            deps.log.error({ err: error, network: deps.network }, "couldn't look for disputes to rule");
+          }
+          // A case that takes minutes doesn't delay the others.
+          if (this.#underWay.size === CONCURRENCY) await Promise.race(this.#underWay);
+          else await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+        }
+        await Promise.all(this.#underWay);
+      },
+    };
+  }
+
+  /** Rules what is due now and waits for it; returns how many disputes it took. */
+  async step(signal: AbortSignal): Promise<number> {
+    const taken = await this.#take(signal);
+    await Promise.all(this.#underWay);
+    return taken;
+  }
 
   /** The chain's time, which is never behind the wall clock. */
-  async function chainNow(): Promise<number> {
-    return Math.max(toUnixSeconds(now()), await chainTime.latest());
+  async #chainNow(): Promise<number> {
+    return Math.max(toUnixSeconds(this.#deps.now()), await this.#deps.chainTime.latest());
   }
 
   /** Takes a due dispute and closes its evidence. Nobody else judges it before the lease ends. */
-  async function claim(time: number): Promise<DisputeRecord | undefined> {
+  async #claim(time: number): Promise<DisputeRecord | undefined> {
     const at = new Date(time * MILLISECONDS);
-    const claimed = await disputes
+    const claimed = await this.#deps.disputes
       .findOneAndUpdate(
-        { network, isOpen: true, dueAt: { $type: "date", $lte: at } },
+        { network: this.#deps.network, isOpen: true, dueAt: { $type: "date", $lte: at } },
         [
           {
             $set: {
               closedAt: { $ifNull: ["$closedAt", at] },
-              dueAt: new Date(at.getTime() + timings.judgeLeaseMs),
-              updatedAt: now(),
+              dueAt: new Date(at.getTime() + this.#deps.timings.judgeLeaseMs),
+              updatedAt: this.#deps.now(),
             },
           },
         ],
@@ -81,46 +109,55 @@ export function createRuler(options: RulerOptions) {
     return claimed ?? undefined;
   }
 
-  async function rule(dispute: DisputeRecord, time: number, signal: AbortSignal): Promise<void> {
-    const record = await transactions.findById(dispute.transactionId).lean<TransactionRecord | null>();
+  async #rule(dispute: DisputeRecord, time: number, signal: AbortSignal): Promise<void> {
+    const record = await this.#deps.transactions.findById(dispute.transactionId).lean<TransactionRecord | null>();
     if (record === null) throw new Error(`Transaction ${dispute.transactionId} doesn't exist`);
     if (!hasDispute(record, dispute)) {
-      if (!(await options.withdrawIfGone(dispute, record, signal))) {
+      if (!(await this.#deps.withdrawIfGone(dispute, record, signal))) {
         throw new Error("The follower hasn't applied the dispute yet");
       }
-      log.warn({ disputeId: dispute._id, network }, "dispute withdrawn: a reorganisation removed it");
+      this.#deps.log.warn(
+        { disputeId: dispute._id, network: this.#deps.network },
+        "dispute withdrawn: a reorganisation removed it",
+      );
       return;
     }
     const end = handoverEnd(record);
     if (record.responsePayloadJson === null && time <= end) {
       // The seller still has time to hand the payload over.
-      await disputes.updateOne(
+      await this.#deps.disputes.updateOne(
         { _id: dispute._id, ruling: null, isOpen: true },
         { $set: { closedAt: null, dueAt: new Date((end + 1) * MILLISECONDS) } },
       );
       return;
     }
-    const facts = await loadCase({ dispute, record }, evaluator, time);
-    const judgement = await judge.judge(facts, signal);
-    const stored = await store({ dispute, record, facts, factsAt: time }, { ruledBy: "system", judgement });
+    const facts = await loadCase({ dispute, record }, this.#deps.evaluator, time);
+    const judgement = await this.#deps.judge.judge(facts, signal);
+    const stored = await this.#deps.store({ dispute, record, facts, factsAt: time }, { ruledBy: "system", judgement });
     if (stored === "changed") throw new Error("The case changed while it was judged");
     if (stored !== "stored") return;
-    log.info({ disputeId: dispute._id, network, outcome: judgement.outcome, judge: judgement.judge }, "dispute ruled");
+    this.#deps.log.info(
+      { disputeId: dispute._id, network: this.#deps.network, outcome: judgement.outcome, judge: judgement.judge },
+      "dispute ruled",
+    );
   }
 
   /** Renews a claim while work on it is under way: a model may take minutes. */
-  async function keeping(dispute: DisputeRecord, time: number, work: () => Promise<void>): Promise<void> {
+  async #keeping(dispute: DisputeRecord, time: number, work: () => Promise<void>): Promise<void> {
     const startedAt = performance.now();
     const renewal = setInterval(() => {
       const elapsedMs = performance.now() - startedAt;
-      const dueAt = new Date(time * MILLISECONDS + elapsedMs + timings.judgeLeaseMs);
+      const dueAt = new Date(time * MILLISECONDS + elapsedMs + this.#deps.timings.judgeLeaseMs);
       // If this fails, the lease may end early, and two workers judge: one of the rulings is stored.
-      disputes
+      this.#deps.disputes
         .updateOne({ _id: dispute._id, ruling: null, isOpen: true, closedAt: dispute.closedAt }, { $set: { dueAt } })
         .catch((error: unknown) => {
-          log.warn({ err: error, disputeId: dispute._id, network }, "couldn't renew the claim of a dispute");
+          this.#deps.log.warn(
+            { err: error, disputeId: dispute._id, network: this.#deps.network },
+            "couldn't renew the claim of a dispute",
+          );
         });
-    }, timings.judgeLeaseMs / 3);
+    }, this.#deps.timings.judgeLeaseMs / 3);
     try {
       await work();
     } finally {
@@ -129,83 +166,60 @@ export function createRuler(options: RulerOptions) {
   }
 
   /** A dispute is never given up: it waits longer after each failure, and /ready shows it once it is overdue. */
-  async function postpone(dispute: DisputeRecord, time: number, error: unknown): Promise<void> {
+  async #postpone(dispute: DisputeRecord, time: number, error: unknown): Promise<void> {
     const lastError = (error instanceof Error ? error.message : String(error)).slice(0, MAX_ERROR_LENGTH);
-    log.warn(
-      { err: error, disputeId: dispute._id, network, attempts: dispute.attempts + 1 },
+    this.#deps.log.warn(
+      { err: error, disputeId: dispute._id, network: this.#deps.network, attempts: dispute.attempts + 1 },
       "couldn't rule a dispute",
     );
     const dueAt = new Date(time * MILLISECONDS + pauseAfter(dispute.attempts, RETRY));
-    await disputes.updateOne(
+    await this.#deps.disputes.updateOne(
       { _id: dispute._id, ruling: null, dueAt: { $ne: null } },
       { $set: { dueAt, lastError }, $inc: { attempts: 1 } },
     );
   }
 
-  async function release(dispute: DisputeRecord): Promise<void> {
-    await disputes.updateOne({ _id: dispute._id, ruling: null, isOpen: true }, { $set: { dueAt: now() } });
+  async #release(dispute: DisputeRecord): Promise<void> {
+    await this.#deps.disputes.updateOne(
+      { _id: dispute._id, ruling: null, isOpen: true },
+      { $set: { dueAt: this.#deps.now() } },
+    );
   }
 
-  async function handle(dispute: DisputeRecord, time: number, signal: AbortSignal): Promise<void> {
+  async #handle(dispute: DisputeRecord, time: number, signal: AbortSignal): Promise<void> {
     try {
-      await keeping(dispute, time, () => rule(dispute, time, signal));
+      await this.#keeping(dispute, time, () => this.#rule(dispute, time, signal));
     } catch (error) {
       // A dispute that a stopping worker leaves behind is due again at once.
-      if (signal.aborted) await release(dispute);
-      else await postpone(dispute, time, error);
+      if (signal.aborted) await this.#release(dispute);
+      else await this.#postpone(dispute, time, error);
     }
   }
 
   /** Starts to rule what is due now, as long as there is room; returns how many disputes it took. */
-  async function take(signal: AbortSignal): Promise<number> {
-    const next = await disputes
-      .findOne({ network, dueAt: { $type: "date" } }, { dueAt: 1 })
+  async #take(signal: AbortSignal): Promise<number> {
+    const next = await this.#deps.disputes
+      .findOne({ network: this.#deps.network, dueAt: { $type: "date" } }, { dueAt: 1 })
       .sort({ dueAt: 1 })
       .lean();
     if (next === null) return 0;
-    const time = await chainNow();
+    const time = await this.#chainNow();
     let taken = 0;
-    while (underWay.size < CONCURRENCY && !signal.aborted) {
-      const dispute = await claim(time);
+    while (this.#underWay.size < CONCURRENCY && !signal.aborted) {
+      const dispute = await this.#claim(time);
       if (dispute === undefined) break;
       taken += 1;
-      const work = handle(dispute, time, signal)
+      const work = this.#handle(dispute, time, signal)
         .catch((error: unknown) => {
           // Its lease ends by itself.
-          log.error({ err: error, disputeId: dispute._id, network }, "couldn't put a dispute back");
+          this.#deps.log.error(
+            { err: error, disputeId: dispute._id, network: this.#deps.network },
+            "couldn't put a dispute back",
+          );
         })
-        .finally(() => underWay.delete(work));
-      underWay.add(work);
+        .finally(() => this.#underWay.delete(work));
+      this.#underWay.add(work);
     }
     return taken;
   }
-
-  /** Rules what is due now and waits for it; returns how many disputes it took. */
-  async function step(signal: AbortSignal): Promise<number> {
-    const taken = await take(signal);
-    await Promise.all(underWay);
-    return taken;
-  }
-
-  const loop: BackgroundLoop = {
-    name: `disputes.rule-${network}`,
-    async run(signal) {
-      while (!signal.aborted) {
-        let pauseMs = timings.rulingPollMs;
-        try {
-          if (underWay.size < CONCURRENCY && (await take(signal)) > 0) pauseMs = 0;
-        } catch (error) {
-          log.error({ err: error, network }, "couldn't look for disputes to rule");
-        }
-        // A case that takes minutes doesn't delay the others.
-        if (underWay.size === CONCURRENCY) await Promise.race(underWay);
-        else await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-      }
-      await Promise.all(underWay);
-    },
-  };
-  return { step, loop };
 }
-
-/** Rules the disputes of one network. */
-export type Ruler = ReturnType<typeof createRuler>;

@@ -54,17 +54,115 @@ function notOpen({ record, indexedBlock }: Reading, openDispute: ContractCall | 
 }
 
 /** The parties' actions on their disputes. */
-export function createDisputeService(options: DisputeServiceOptions) {
-  const { disputes, store, reader, chains, progress, now } = options;
+export class DisputeService {
+  readonly #deps: DisputeServiceOptions;
+
+  constructor(deps: DisputeServiceOptions) {
+    this.#deps = deps;
+  }
+
+  /** The buyer says what is wrong. The dispute itself was opened on chain. */
+  async create(agentId: string, body: DisputeBody, operation: Operation, signal: AbortSignal): Promise<DisputeReading> {
+    const { transactionId, reason, evidence, criteria } = body;
+    const reading = await this.#deps.reader.read(transactionId, agentId, { signal });
+    const { role } = reading;
+    if (role !== "buyer") throw new ApiError("wrong_role", { details: { role, required: "buyer" } });
+    const opened = await this.#ofTransaction(reading);
+    if (operation.isRepeat && opened.dispute.reason?.text === reason)
+      return this.#present(opened.dispute, opened.reading);
+    const criteriaJson = this.#suppliedCriteria(criteria, opened.reading);
+    const firstId = operation.newId("evi", this.#deps.now());
+    const items = evidence.map((item, index) =>
+      this.#newItem(item, `${firstId}${String(index).padStart(2, "0")}`, reading),
+    );
+    const addition = { reason, items, isComplete: false, ...(criteriaJson === undefined ? {} : { criteriaJson }) };
+    return this.#present(await this.#add(opened, addition), opened.reading);
+  }
+
+  async read(agentId: string, disputeId: string, signal: AbortSignal): Promise<DisputeReading> {
+    const { dispute, reading } = await this.#byId(agentId, disputeId, signal);
+    return this.#present(dispute, reading);
+  }
+
+  async submitEvidence(
+    agentId: string,
+    disputeId: string,
+    body: EvidenceBody,
+    operation: Operation,
+    signal: AbortSignal,
+  ): Promise<DisputeReading> {
+    return this.#addEvidence(await this.#byId(agentId, disputeId, signal), body, operation);
+  }
+
+  /** The same, by the transaction. */
+  async submitEvidenceOf(
+    agentId: string,
+    transactionId: string,
+    body: EvidenceBody,
+    operation: Operation,
+    signal: AbortSignal,
+  ): Promise<DisputeReading> {
+    const reading = await this.#deps.reader.read(transactionId, agentId, { signal });
+    return this.#addEvidence(await this.#ofTransaction(reading), body, operation);
+  }
+
+  /** Keeps a party's signed offer; a newer one replaces it. */
+  async offer(
+    agentId: string,
+    disputeId: string,
+    offered: { buyerPercent: number; deadline: number; signature: `0x${string}` },
+    signal: AbortSignal,
+  ): Promise<DisputeReading> {
+    const { dispute, reading } = await this.#byId(agentId, disputeId, signal);
+    const { record, role, chainNow } = reading;
+    const { buyerPercent, deadline, signature } = offered;
+    const latest = chainNow + OFFER_MAX_AHEAD_SECONDS;
+    if (deadline <= chainNow || deadline > latest) {
+      const message = `Must be after now (${chainNow}) and at most ${latest}`;
+      throw validationError([{ path: "body.deadline", message }]);
+    }
+    if (record.status !== "disputed") {
+      throw notOpen(reading);
+    }
+    const wallet = role === "buyer" ? record.buyerAddress : record.sellerAddress;
+    const agreement = { escrowId: record.escrowId, buyerPercent, deadline };
+    if (!(await this.#deps.chains[record.network].agreementIsSigned(wallet, agreement, signature))) {
+      throw new ApiError("signature_invalid");
+    }
+    const offeredAt = this.#deps.now();
+    const kept = await this.#deps.disputes
+      .findOneAndUpdate(
+        { _id: dispute._id },
+        { $set: { [`offers.${role}`]: { buyerPercent, deadline, signature, offeredAt }, updatedAt: offeredAt } },
+        { returnDocument: "after" },
+      )
+      .lean<DisputeRecord | null>();
+    return this.#present(kept ?? dispute, reading);
+  }
+
+  /** The ruling document, and the hash that the chain has. */
+  async ruling(agentId: string, disputeId: string, signal: AbortSignal) {
+    const { dispute, reading } = await this.#byId(agentId, disputeId, signal);
+    if (dispute.ruling === null) throw new ApiError("ruling_not_available");
+    const { documentJson, rationaleHash } = dispute.ruling;
+    // The chain has zero for an agreement and for the timeout.
+    const onChain = reading.record.escrow?.rationaleHash ?? null;
+    return {
+      disputeId,
+      document: JSON.parse(documentJson) as Record<string, unknown>,
+      rationaleHash,
+      onChain: onChain === zeroHash ? null : onChain,
+    };
+  }
 
   /** Now by the clock of the deal's chain, because the evidence period is the chain's. */
-  function chainMoment({ chainNow }: Pick<Reading, "chainNow">): Date {
-    const moment = now();
+  #chainMoment({ chainNow }: Pick<Reading, "chainNow">): Date {
+    const moment = this.#deps.now();
     return byChainClock(moment, leadOf({ chainTime: chainNow, wallTime: toUnixSeconds(moment) }));
   }
 
   /** The dispute of a transaction. */
-  async function ofTransaction(reading: Reading): Promise<Opened> {
+  async #ofTransaction(reading: Reading): Promise<Opened> {
     const { record, role, chainNow } = reading;
     const disputedAt = record.escrow?.disputedAt ?? null;
     if (disputedAt === null) {
@@ -73,33 +171,33 @@ export function createDisputeService(options: DisputeServiceOptions) {
       const openDispute = canOpen ? moveCall(callTarget(record), "openDispute", record.escrowId) : null;
       throw notOpen(reading, openDispute);
     }
-    return { reading, dispute: await store.open(record, disputedAt) };
+    return { reading, dispute: await this.#deps.store.open(record, disputedAt) };
   }
 
   /** A dispute by its id, for a party. To others it doesn't exist. */
-  async function byId(agentId: string, disputeId: string, signal?: AbortSignal): Promise<Opened> {
+  async #byId(agentId: string, disputeId: string, signal?: AbortSignal): Promise<Opened> {
     const transactionId = transactionIdOf(disputeId);
     if (transactionId === undefined) throw new ApiError("not_found");
-    const reading = await reader.read(transactionId, agentId, { signal });
+    const reading = await this.#deps.reader.read(transactionId, agentId, { signal });
     const disputedAt = reading.record.escrow?.disputedAt ?? null;
     // A dispute that a reorganisation has removed can still be read.
     const dispute =
       disputedAt === null
-        ? await disputes.findById(disputeId).lean<DisputeRecord | null>()
-        : await store.open(reading.record, disputedAt);
+        ? await this.#deps.disputes.findById(disputeId).lean<DisputeRecord | null>()
+        : await this.#deps.store.open(reading.record, disputedAt);
     if (dispute === null) throw new ApiError("not_found");
     return { dispute, reading };
   }
 
-  async function present(dispute: DisputeRecord, reading: Reading): Promise<DisputeReading> {
+  async #present(dispute: DisputeRecord, reading: Reading): Promise<DisputeReading> {
     const { record, indexedBlock, chainNow } = reading;
-    const resolverContract = chains[record.network].deployment.resolver;
-    const transaction = dispute.ruling === null ? undefined : await progress.of(dispute._id);
+    const resolverContract = this.#deps.chains[record.network].deployment.resolver;
+    const transaction = dispute.ruling === null ? undefined : await this.#deps.progress.of(dispute._id);
     return { dispute, record, indexedBlock, chainNow, resolverContract, transaction };
   }
 
   /** The criteria document that a party supplies, as it is stored. */
-  function suppliedCriteria(document: Record<string, unknown> | undefined, { record }: Reading): string | undefined {
+  #suppliedCriteria(document: Record<string, unknown> | undefined, { record }: Reading): string | undefined {
     if (document === undefined) return undefined;
     if (record.criteriaJson !== null) {
       throw validationError([{ path: "body.criteria", message: "The criteria of a checkout are known" }]);
@@ -116,7 +214,7 @@ export function createDisputeService(options: DisputeServiceOptions) {
   }
 
   /** Why nothing was added: the first rule that the record breaks. */
-  function refusal(dispute: DisputeRecord, reading: Reading, { reason, items }: Addition): ApiError {
+  #refusal(dispute: DisputeRecord, reading: Reading, { reason, items }: Addition): ApiError {
     const side = reading.role;
     if (!dispute.isOpen) return notOpen(reading);
     if (reason !== undefined && dispute.reason !== null) return new ApiError("dispute_reason_given");
@@ -131,17 +229,17 @@ export function createDisputeService(options: DisputeServiceOptions) {
   }
 
   /** Stores a party's addition as a whole or not at all. Its texts are literals, so an update never reads them as operators. */
-  async function add({ dispute, reading }: Opened, addition: Addition): Promise<DisputeRecord> {
+  async #add({ dispute, reading }: Opened, addition: Addition): Promise<DisputeRecord> {
     const { reason, items, isComplete, criteriaJson } = addition;
     const side = reading.role;
-    const at = chainMoment(reading);
+    const at = this.#chainMoment(reading);
     if (reading.record.status !== "disputed") throw notOpen(reading);
     if (reading.chainNow * MILLISECONDS > dispute.evidenceEndsAt.getTime())
-      throw refusal(closed(dispute), reading, addition);
+      throw this.#refusal(closed(dispute), reading, addition);
     const list = `evidence.${side}`;
     // The list has room if there is nothing at this position; a request has no more items than a list may have.
     const room = EVIDENCE_LIMITS.items - items.length;
-    const added = await disputes
+    const added = await this.#deps.disputes
       .findOneAndUpdate(
         {
           _id: dispute._id,
@@ -162,7 +260,7 @@ export function createDisputeService(options: DisputeServiceOptions) {
               ...(isComplete ? { [`complete.${side}`]: at } : {}),
               ...(reason === undefined ? {} : { reason: { $literal: { text: reason, givenAt: at } } }),
               ...(criteriaJson === undefined ? {} : { criteriaJson: { $literal: criteriaJson } }),
-              updatedAt: now(),
+              updatedAt: this.#deps.now(),
             },
           },
           ...(isComplete || items.length > 0 ? [{ $set: { dueAt: RULING_DUE_AT } }] : []),
@@ -171,23 +269,23 @@ export function createDisputeService(options: DisputeServiceOptions) {
       )
       .lean<DisputeRecord | null>();
     if (added !== null) return added;
-    const current = (await disputes.findById(dispute._id).lean<DisputeRecord | null>()) ?? dispute;
+    const current = (await this.#deps.disputes.findById(dispute._id).lean<DisputeRecord | null>()) ?? dispute;
     if (items.some(({ evidenceId }) => hasEvidence(current, side, evidenceId))) return current;
-    throw refusal(current, reading, addition);
+    throw this.#refusal(current, reading, addition);
   }
 
-  const newItem = (
+  #newItem(
     item: Pick<EvidenceItem, "type" | "description" | "attachments">,
     evidenceId: string,
     reading: Reading,
-  ): EvidenceItem => {
+  ): EvidenceItem {
     const { type, description, attachments } = item;
-    return { evidenceId, type, description, attachments, submittedAt: chainMoment(reading) };
-  };
+    return { evidenceId, type, description, attachments, submittedAt: this.#chainMoment(reading) };
+  }
 
-  async function addEvidence(opened: Opened, body: EvidenceBody, operation: Operation): Promise<DisputeReading> {
+  async #addEvidence(opened: Opened, body: EvidenceBody, operation: Operation): Promise<DisputeReading> {
     const { type, description, attachments = [], complete, criteria } = body;
-    const evidenceId = operation.newId("evi", now());
+    const evidenceId = operation.newId("evi", this.#deps.now());
     const { dispute, reading } = opened;
     const isDone = (record: DisputeRecord) =>
       type === undefined
@@ -195,115 +293,15 @@ export function createDisputeService(options: DisputeServiceOptions) {
           ? record.complete[reading.role] !== null
           : record.criteriaJson !== null
         : hasEvidence(record, reading.role, evidenceId);
-    if (operation.isRepeat && isDone(dispute)) return present(dispute, reading);
-    const criteriaJson = suppliedCriteria(criteria, reading);
+    if (operation.isRepeat && isDone(dispute)) return this.#present(dispute, reading);
+    const criteriaJson = this.#suppliedCriteria(criteria, reading);
     const items =
       type === undefined || description === undefined
         ? []
-        : [newItem({ type, description, attachments }, evidenceId, reading)];
+        : [this.#newItem({ type, description, attachments }, evidenceId, reading)];
     const addition = { items, isComplete: complete === true, ...(criteriaJson === undefined ? {} : { criteriaJson }) };
-    return present(await add(opened, addition), reading);
+    return this.#present(await this.#add(opened, addition), reading);
   }
-
-  return {
-    /** The buyer says what is wrong. The dispute itself was opened on chain. */
-    async create(
-      agentId: string,
-      body: DisputeBody,
-      operation: Operation,
-      signal: AbortSignal,
-    ): Promise<DisputeReading> {
-      const { transactionId, reason, evidence, criteria } = body;
-      const reading = await reader.read(transactionId, agentId, { signal });
-      const { role } = reading;
-      if (role !== "buyer") throw new ApiError("wrong_role", { details: { role, required: "buyer" } });
-      const opened = await ofTransaction(reading);
-      if (operation.isRepeat && opened.dispute.reason?.text === reason) return present(opened.dispute, opened.reading);
-      const criteriaJson = suppliedCriteria(criteria, opened.reading);
-      const firstId = operation.newId("evi", now());
-      const items = evidence.map((item, index) =>
-        newItem(item, `${firstId}${String(index).padStart(2, "0")}`, reading),
-      );
-      const addition = { reason, items, isComplete: false, ...(criteriaJson === undefined ? {} : { criteriaJson }) };
-      return present(await add(opened, addition), opened.reading);
-    },
-
-    async read(agentId: string, disputeId: string, signal: AbortSignal): Promise<DisputeReading> {
-      const { dispute, reading } = await byId(agentId, disputeId, signal);
-      return present(dispute, reading);
-    },
-
-    async submitEvidence(
-      agentId: string,
-      disputeId: string,
-      body: EvidenceBody,
-      operation: Operation,
-      signal: AbortSignal,
-    ): Promise<DisputeReading> {
-      return addEvidence(await byId(agentId, disputeId, signal), body, operation);
-    },
-
-    /** The same, by the transaction. */
-    async submitEvidenceOf(
-      agentId: string,
-      transactionId: string,
-      body: EvidenceBody,
-      operation: Operation,
-      signal: AbortSignal,
-    ): Promise<DisputeReading> {
-      const reading = await reader.read(transactionId, agentId, { signal });
-      return addEvidence(await ofTransaction(reading), body, operation);
-    },
-
-    /** Keeps a party's signed offer; a newer one replaces it. */
-    async offer(
-      agentId: string,
-      disputeId: string,
-      offered: { buyerPercent: number; deadline: number; signature: `0x${string}` },
-      signal: AbortSignal,
-    ): Promise<DisputeReading> {
-      const { dispute, reading } = await byId(agentId, disputeId, signal);
-      const { record, role, chainNow } = reading;
-      const { buyerPercent, deadline, signature } = offered;
-      const latest = chainNow + OFFER_MAX_AHEAD_SECONDS;
-      if (deadline <= chainNow || deadline > latest) {
-        const message = `Must be after now (${chainNow}) and at most ${latest}`;
-        throw validationError([{ path: "body.deadline", message }]);
-      }
-      if (record.status !== "disputed") {
-        throw notOpen(reading);
-      }
-      const wallet = role === "buyer" ? record.buyerAddress : record.sellerAddress;
-      const agreement = { escrowId: record.escrowId, buyerPercent, deadline };
-      if (!(await chains[record.network].agreementIsSigned(wallet, agreement, signature))) {
-        throw new ApiError("signature_invalid");
-      }
-      const offeredAt = now();
-      const kept = await disputes
-        .findOneAndUpdate(
-          { _id: dispute._id },
-          { $set: { [`offers.${role}`]: { buyerPercent, deadline, signature, offeredAt }, updatedAt: offeredAt } },
-          { returnDocument: "after" },
-        )
-        .lean<DisputeRecord | null>();
-      return present(kept ?? dispute, reading);
-    },
-
-    /** The ruling document, and the hash that the chain has. */
-    async ruling(agentId: string, disputeId: string, signal: AbortSignal) {
-      const { dispute, reading } = await byId(agentId, disputeId, signal);
-      if (dispute.ruling === null) throw new ApiError("ruling_not_available");
-      const { documentJson, rationaleHash } = dispute.ruling;
-      // The chain has zero for an agreement and for the timeout.
-      const onChain = reading.record.escrow?.rationaleHash ?? null;
-      return {
-        disputeId,
-        document: JSON.parse(documentJson) as Record<string, unknown>,
-        rationaleHash,
-        onChain: onChain === zeroHash ? null : onChain,
-      };
-    },
-  };
 }
 
 function hasEvidence({ evidence }: DisputeRecord, side: Reading["role"], evidenceId: string): boolean {
@@ -314,6 +312,3 @@ function hasEvidence({ evidence }: DisputeRecord, side: Reading["role"], evidenc
 function closed(dispute: DisputeRecord): DisputeRecord {
   return { ...dispute, closedAt: dispute.closedAt ?? dispute.evidenceEndsAt };
 }
-
-/** The parties' actions on their disputes. */
-export type DisputeService = ReturnType<typeof createDisputeService>;

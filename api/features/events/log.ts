@@ -29,34 +29,6 @@ export interface LogPosition {
 
 const BEFORE_FIRST: LogPosition = { seq: 0, eventId: LOG_START };
 
-/** The events of an agent, complete and in order. */
-export interface EventLog {
-  /** A page of at most `limit` events and about 1 MB. */
-  list(agentId: string, query: EventQuery): Promise<{ events: EventRecord[]; hasMore: boolean }>;
-  /**
-   * The position of one of the agent's events, or the one before the first for `start`. Throws `validation_error` for an
-   * event that doesn't exist or is another agent's.
-   * @param path what the error names
-   */
-  positionOf(agentId: string, eventId: string, path: string): Promise<LogPosition>;
-  /** The position of the agent's newest event. */
-  end(agentId: string): Promise<LogPosition>;
-  /**
-   * The wanted events after a position, oldest first.
-   * @returns at most `limit` of them and about 1 MB, and the position up to which they are complete
-   */
-  after(
-    agentId: string,
-    seq: number,
-    filter: EventFilter,
-    limit: number,
-  ): Promise<{ events: EventRecord[]; complete: number }>;
-  /** The body of one of the agent's events; undefined if the log doesn't have the event. */
-  bodyOf(agentId: string, eventId: string): Promise<string | undefined>;
-  /** How many events the logs of agents have, by agent id. An empty log is missing. */
-  lengths(agentIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
-}
-
 /** The database filter of a list; `afterSeq` is the position of the last event seen. */
 export function eventsFilter(agentId: string, { type, transactionId }: EventFilter, afterSeq?: number) {
   return {
@@ -68,42 +40,73 @@ export function eventsFilter(agentId: string, { type, transactionId }: EventFilt
 }
 
 /** The event log stored in a collection. */
-export function createEventLog(model: EventModel, logLengths: LogLengthModel): EventLog {
-  async function end(agentId: string): Promise<LogPosition> {
-    const last = await model.findOne({ agentId }, { seq: 1, eventId: 1 }).sort({ seq: -1 }).lean();
+export class EventLog {
+  readonly #model: EventModel;
+  readonly #logLengths: LogLengthModel;
+
+  constructor(model: EventModel, logLengths: LogLengthModel) {
+    this.#model = model;
+    this.#logLengths = logLengths;
+  }
+
+  /** The position of the agent's newest event. */
+  async end(agentId: string): Promise<LogPosition> {
+    const last = await this.#model.findOne({ agentId }, { seq: 1, eventId: 1 }).sort({ seq: -1 }).lean();
     return last ?? BEFORE_FIRST;
   }
 
-  async function positionOf(agentId: string, eventId: string, path: string): Promise<LogPosition> {
+  /**
+   * The position of one of the agent's events, or the one before the first for `start`. Throws `validation_error` for an
+   * event that doesn't exist or is another agent's.
+   * @param path what the error names
+   */
+  async positionOf(agentId: string, eventId: string, path: string): Promise<LogPosition> {
     if (eventId === LOG_START) return BEFORE_FIRST;
-    const event = await model.findOne({ _id: logEntryId(eventId, agentId) }, { seq: 1, eventId: 1 }).lean();
+    const event = await this.#model.findOne({ _id: logEntryId(eventId, agentId) }, { seq: 1, eventId: 1 }).lean();
     if (event === null) throw validationError([{ path, message: "Must be the id of one of your events" }]);
     return event;
   }
 
-  return {
-    positionOf,
-    end,
-    async list(agentId, { after, limit, ...wanted }) {
-      const afterSeq = after === undefined ? undefined : (await positionOf(agentId, after, "query.after")).seq;
-      const filter = eventsFilter(agentId, wanted, afterSeq);
-      const { records, next } = await readPage(model, filter, { sort: { seq: 1 }, limit });
-      return { events: records, hasMore: next !== null };
-    },
-    async after(agentId, seq, filter, limit) {
-      // Read before the events: everything up to here is found, even if others are added meanwhile.
-      const { seq: length } = await end(agentId);
-      const { records, next } = await readPage(model, eventsFilter(agentId, filter, seq), { sort: { seq: 1 }, limit });
-      const last = records.at(-1)?.seq ?? seq;
-      return { events: records, complete: next === null ? Math.max(last, length) : last };
-    },
-    async bodyOf(agentId, eventId) {
-      const event = await model.findOne({ _id: logEntryId(eventId, agentId), agentId }, { bodyJson: 1 }).lean();
-      return event?.bodyJson;
-    },
-    async lengths(agentIds) {
-      const found = await logLengths.find({ _id: { $in: [...agentIds] } }).lean();
-      return new Map(found.map(({ _id, length }) => [_id, length]));
-    },
-  };
+  /** A page of at most `limit` events and about 1 MB. */
+  async list(
+    agentId: string,
+    { after, limit, ...wanted }: EventQuery,
+  ): Promise<{ events: EventRecord[]; hasMore: boolean }> {
+    const afterSeq = after === undefined ? undefined : (await this.positionOf(agentId, after, "query.after")).seq;
+    const filter = eventsFilter(agentId, wanted, afterSeq);
+    const { records, next } = await readPage(this.#model, filter, { sort: { seq: 1 }, limit });
+    return { events: records, hasMore: next !== null };
+  }
+
+  /**
+   * The wanted events after a position, oldest first.
+   * @returns at most `limit` of them and about 1 MB, and the position up to which they are complete
+   */
+  async after(
+    agentId: string,
+    seq: number,
+    filter: EventFilter,
+    limit: number,
+  ): Promise<{ events: EventRecord[]; complete: number }> {
+    // Read before the events: everything up to here is found, even if others are added meanwhile.
+    const { seq: length } = await this.end(agentId);
+    const { records, next } = await readPage(this.#model, eventsFilter(agentId, filter, seq), {
+      sort: { seq: 1 },
+      limit,
+    });
+    const last = records.at(-1)?.seq ?? seq;
+    return { events: records, complete: next === null ? Math.max(last, length) : last };
+  }
+
+  /** The body of one of the agent's events; undefined if the log doesn't have the event. */
+  async bodyOf(agentId: string, eventId: string): Promise<string | undefined> {
+    const event = await this.#model.findOne({ _id: logEntryId(eventId, agentId), agentId }, { bodyJson: 1 }).lean();
+    return event?.bodyJson;
+  }
+
+  /** How many events the logs of agents have, by agent id. An empty log is missing. */
+  async lengths(agentIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const found = await this.#logLengths.find({ _id: { $in: [...agentIds] } }).lean();
+    return new Map(found.map(({ _id, length }) => [_id, length]));
+  }
 }

@@ -7,15 +7,15 @@ import type { KeyStates } from "../identity/key-states.ts";
 import { defineFeature } from "../feature.ts";
 import type { OutboxWriter } from "../outbox/put.ts";
 import type { AuditTrail } from "./audit-trail.ts";
-import { createEventLog } from "./log.ts";
+import { EventLog } from "./log.ts";
 import { eventModels } from "./model.ts";
 import { createEventRecorder } from "./recorder.ts";
 import { eventRoutes } from "./routes.ts";
 import type { EventDeps } from "./routes.ts";
-import { createStreamHub, STREAM_TIMINGS } from "./stream-hub.ts";
+import { StreamHub, STREAM_TIMINGS } from "./stream-hub.ts";
 import type { StreamTimings } from "./stream-hub.ts";
 import type { StreamDeps } from "./stream-route.ts";
-import { createStreamSlots, streamSlotsModel } from "./stream-slots.ts";
+import { StreamSlots, streamSlotsModel } from "./stream-slots.ts";
 import { createEventStreams } from "./streams.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
@@ -57,13 +57,14 @@ export const eventsModule = defineFeature({
     shutdown,
   }: EventsModuleDeps) {
     const models = eventModels(connection);
-    const log = createEventLog(models.events, models.lengths);
-    const slots = createStreamSlots({
+    const log = new EventLog(models.events, models.lengths);
+    const slots = new StreamSlots({
       slots: streamSlotsModel(connection),
       perAgent: EVENT_STREAMS_PER_AGENT,
       leaseMs: timings.streamLeaseMs,
+      now,
     });
-    const hub = createStreamHub({ connection, events: models.events, log, slots, keys, timings, shutdown, logger });
+    const hub = new StreamHub({ connection, events: models.events, log, slots, keys, timings, shutdown, logger });
     metrics.addGauge({
       name: "event_streams",
       help: "Open event streams of this process",

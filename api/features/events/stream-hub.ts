@@ -29,21 +29,11 @@ export const STREAM_TIMINGS: StreamTimings = {
   streamLeaseMs: 30_000,
 };
 
-/** All open streams of one process. */
-export interface StreamHub {
-  /** Adds a stream, which then gets every event. False if its key has ended meanwhile. */
-  add(stream: EventStream): Promise<boolean>;
-  /** Continues a stream whose client has read enough. */
-  resume(stream: EventStream): void;
-  remove(stream: EventStream): void;
-  count(): number;
-}
-
 /** Dependencies of the hub. */
 export interface StreamHubDeps {
   connection: Connection;
   events: EventModel;
-  log: EventLog;
+  log: Pick<EventLog, "after" | "end" | "lengths">;
   slots: StreamSlots;
   keys: KeyStates;
   timings: StreamTimings;
@@ -74,56 +64,97 @@ const RENEWALS_PER_LEASE = 3;
  * gaps, so an event is pushed only if it is the next one of a stream; otherwise the stream is read from the log. A lost
  * change stream therefore loses nothing and repeats nothing.
  */
-export function createStreamHub(deps: StreamHubDeps): StreamHub {
-  const { connection, events, log, slots, keys, timings, shutdown, logger } = deps;
-  const byAgent = new Map<string, Set<EventStream>>();
-  const byId = new Map<string, EventStream>();
-  const queue: EventStream[] = [];
-  const isStopping = (): boolean => shutdown.aborted;
-  let reading = 0;
-  let isStarted = false;
+export class StreamHub {
+  readonly #deps: StreamHubDeps;
+  readonly #byAgent = new Map<string, Set<EventStream>>();
+  readonly #byId = new Map<string, EventStream>();
+  readonly #queue: EventStream[] = [];
+  #reading = 0;
+  #isStarted = false;
 
-  /** Reads a stream from the log if it is behind and its client has room. */
-  function resume(stream: EventStream): void {
-    if (!stream.isBehind() || stream.isQueued || !stream.hasRoom()) return;
-    stream.isQueued = true;
-    queue.push(stream);
-    readQueued();
+  constructor(deps: StreamHubDeps) {
+    this.#deps = deps;
   }
 
-  function readQueued(): void {
-    while (reading < READS_AT_ONCE) {
-      const stream = queue.shift();
+  /** Reads a stream from the log if it is behind and its client has room. */
+  resume(stream: EventStream): void {
+    if (!stream.isBehind() || stream.isQueued || !stream.hasRoom()) return;
+    stream.isQueued = true;
+    this.#queue.push(stream);
+    this.#readQueued();
+  }
+
+  /** Adds a stream, which then gets every event. False if its key has ended meanwhile. */
+  async add(stream: EventStream): Promise<boolean> {
+    if (!this.#isStarted) this.#start();
+    const own = this.#byAgent.get(stream.agentId) ?? new Set();
+    this.#byAgent.set(stream.agentId, own.add(stream));
+    this.#byId.set(stream.id, stream);
+    // From here on, changes are noticed. What happened before is read.
+    const [valid, { seq }] = await Promise.all([
+      this.#deps.keys.validFor([stream.agentId]),
+      this.#deps.log.end(stream.agentId),
+    ]);
+    stream.keyEndsAt = Math.min(stream.keyEndsAt, performance.now() + (valid.get(stream.keyId) ?? 0));
+    stream.known = Math.max(stream.known, seq);
+    this.resume(stream);
+    return stream.keyEndsAt > performance.now();
+  }
+
+  remove(stream: EventStream): void {
+    if (!this.#byId.delete(stream.id)) return;
+    const own = this.#byAgent.get(stream.agentId);
+    own?.delete(stream);
+    if (own?.size === 0) this.#byAgent.delete(stream.agentId);
+    this.#deps.slots.release(stream.agentId, stream.id).catch((error: unknown) => {
+      this.#deps.logger.warn({ err: error }, "couldn't release the slot of an event stream; its lease expires");
+    });
+  }
+
+  count(): number {
+    return this.#byId.size;
+  }
+
+  #isStopping(): boolean {
+    return this.#deps.shutdown.aborted;
+  }
+
+  #readQueued(): void {
+    while (this.#reading < READS_AT_ONCE) {
+      const stream = this.#queue.shift();
       if (stream === undefined) return;
-      reading += 1;
-      void readLog(stream).finally(() => {
-        reading -= 1;
-        readQueued();
+      this.#reading += 1;
+      void this.#readLog(stream).finally(() => {
+        this.#reading -= 1;
+        this.#readQueued();
       });
     }
   }
 
-  async function readLog(stream: EventStream): Promise<void> {
+  async #readLog(stream: EventStream): Promise<void> {
     let pauseMs: number | undefined;
     try {
       const before = stream.position;
-      await readPages(stream);
+      await this.#readPages(stream);
       // The database doesn't show yet what the change stream has reported.
       if (stream.position === before && stream.isBehind() && stream.hasRoom()) pauseMs = RETRY_MS;
     } catch (error) {
-      logger.warn({ err: error, agentId: stream.agentId }, "couldn't read the event log for a stream; trying again");
+      this.#deps.logger.warn(
+        { err: error, agentId: stream.agentId },
+        "couldn't read the event log for a stream; trying again",
+      );
       pauseMs = RETRY_MS;
     }
     if (pauseMs !== undefined) await sleep(pauseMs, undefined, { ref: false });
     stream.isQueued = false;
-    resume(stream);
+    this.resume(stream);
   }
 
-  async function readPages(stream: EventStream): Promise<void> {
+  async #readPages(stream: EventStream): Promise<void> {
     let limit = FIRST_PAGE;
     while (stream.isBehind() && stream.hasRoom()) {
       const before = stream.position;
-      const page = await log.after(stream.agentId, before, stream.filter, limit);
+      const page = await this.#deps.log.after(stream.agentId, before, stream.filter, limit);
       let pushed = 0;
       for (const event of page.events) {
         if (!stream.hasRoom()) break;
@@ -138,145 +169,124 @@ export function createStreamHub(deps: StreamHubDeps): StreamHub {
   }
 
   /** Reads every stream from the log up to where the log ends now. */
-  async function catchUp(): Promise<void> {
-    const lengths = await log.lengths([...byAgent.keys()]);
-    for (const [agentId, streams] of byAgent) {
+  async #catchUp(): Promise<void> {
+    const lengths = await this.#deps.log.lengths([...this.#byAgent.keys()]);
+    for (const [agentId, streams] of this.#byAgent) {
       for (const stream of streams) {
         stream.known = Math.max(stream.known, lengths.get(agentId) ?? 0);
-        resume(stream);
+        this.resume(stream);
       }
     }
   }
 
   /** Ends the streams of agents whose keys have ended, and notes when the others will. */
-  async function checkKeys(agentIds: readonly string[]): Promise<void> {
+  async #checkKeys(agentIds: readonly string[]): Promise<void> {
     if (agentIds.length === 0) return;
     // Keys may be revoked during the read, and then this runs again. Streams that are opened meanwhile check for themselves.
-    const open = agentIds.flatMap((agentId) => [...(byAgent.get(agentId) ?? [])]);
-    const valid = await keys.validFor(agentIds);
+    const open = agentIds.flatMap((agentId) => [...(this.#byAgent.get(agentId) ?? [])]);
+    const valid = await this.#deps.keys.validFor(agentIds);
     for (const stream of open) stream.keyEndsAt = performance.now() + (valid.get(stream.keyId) ?? 0);
-    endExpired();
+    this.#endExpired();
   }
 
-  function endExpired(): void {
+  #endExpired(): void {
     const now = performance.now();
-    for (const stream of byId.values()) {
+    for (const stream of this.#byId.values()) {
       if (stream.keyEndsAt <= now) stream.end();
-      else if (stream.stalledMs(now) >= timings.streamStallMs) stream.cut();
+      else if (stream.stalledMs(now) >= this.#deps.timings.streamStallMs) stream.cut();
     }
   }
 
-  function announce(event: EventRecord): void {
-    for (const stream of byAgent.get(event.agentId) ?? []) {
+  #announce(event: EventRecord): void {
+    for (const stream of this.#byAgent.get(event.agentId) ?? []) {
       const isNext = event.seq === stream.position + 1;
       stream.known = Math.max(stream.known, event.seq);
       if (isNext && !stream.isQueued && stream.hasRoom()) stream.push(event);
-      else resume(stream);
+      else this.resume(stream);
     }
   }
 
-  async function follow(): Promise<void> {
+  async #follow(): Promise<void> {
     const pipeline = [
       {
         $match: {
           $or: [
-            { "ns.coll": events.collection.collectionName, operationType: "insert" },
-            { $and: [{ "ns.coll": keys.changes.collection }, keys.changes.filter] },
+            { "ns.coll": this.#deps.events.collection.collectionName, operationType: "insert" },
+            { $and: [{ "ns.coll": this.#deps.keys.changes.collection }, this.#deps.keys.changes.filter] },
           ],
         },
       },
       // The access record of an agent isn't needed, and has the hashes of its keys.
-      { $project: { ns: 1, documentKey: 1, fullDocument: eventsOnly(events) } },
+      { $project: { ns: 1, documentKey: 1, fullDocument: eventsOnly(this.#deps.events) } },
     ];
-    const changes = connection.getClient().db(connection.name).watch<Change, Change>(pipeline);
+    const changes = this.#deps.connection.getClient().db(this.#deps.connection.name).watch<Change, Change>(pipeline);
     const close = () => void changes.close().catch(() => undefined);
-    shutdown.addEventListener("abort", close, { once: true });
+    this.#deps.shutdown.addEventListener("abort", close, { once: true });
     try {
       let change = await changes.tryNext();
       // The change stream is open, so what the log has now and what changes from now on is everything.
-      await Promise.all([catchUp(), checkKeys([...byAgent.keys()])]);
+      await Promise.all([this.#catchUp(), this.#checkKeys([...this.#byAgent.keys()])]);
       for (;;) {
-        if (change !== null) await take(change);
+        if (change !== null) await this.#take(change);
         change = await changes.next();
       }
     } finally {
-      shutdown.removeEventListener("abort", close);
+      this.#deps.shutdown.removeEventListener("abort", close);
       close();
     }
   }
 
-  async function take({ ns, documentKey, fullDocument }: Change): Promise<void> {
-    if (ns.coll === keys.changes.collection) {
-      if (byAgent.has(documentKey._id)) await checkKeys([documentKey._id]);
-    } else if (fullDocument !== undefined) announce(fullDocument);
+  async #take({ ns, documentKey, fullDocument }: Change): Promise<void> {
+    if (ns.coll === this.#deps.keys.changes.collection) {
+      if (this.#byAgent.has(documentKey._id)) await this.#checkKeys([documentKey._id]);
+    } else if (fullDocument !== undefined) this.#announce(fullDocument);
   }
 
-  async function followForever(): Promise<void> {
-    while (!isStopping()) {
+  async #followForever(): Promise<void> {
+    while (!this.#isStopping()) {
       try {
-        await follow();
+        await this.#follow();
       } catch (error) {
-        if (isStopping()) return;
-        logger.warn({ err: error }, "lost the change stream of events; opening another");
+        if (this.#isStopping()) return;
+        this.#deps.logger.warn({ err: error }, "lost the change stream of events; opening another");
         await sleep(RETRY_MS, undefined, { ref: false });
       }
     }
   }
 
   /** Renews the slots, and closes the streams that have lost theirs. */
-  async function renew(): Promise<void> {
-    const open = new Map([...byId.values()].map(({ id, agentId }) => [id, agentId]));
-    for (const id of await slots.renew(open)) byId.get(id)?.end();
+  async #renew(): Promise<void> {
+    const open = new Map([...this.#byId.values()].map(({ id, agentId }) => [id, agentId]));
+    for (const id of await this.#deps.slots.renew(open)) this.#byId.get(id)?.end();
     // A safeguard: these two bound how long a silently broken change stream goes unnoticed.
-    await catchUp();
-    await checkKeys([...byAgent.keys()]);
+    await this.#catchUp();
+    await this.#checkKeys([...this.#byAgent.keys()]);
   }
 
-  function start(): void {
-    isStarted = true;
-    void followForever();
+  #start(): void {
+    this.#isStarted = true;
+    void this.#followForever();
     const timers = [
-      setInterval(endExpired, Math.min(TICK_MS, timings.streamStallMs)),
+      setInterval(
+        () => {
+          this.#endExpired();
+        },
+        Math.min(TICK_MS, this.#deps.timings.streamStallMs),
+      ),
       setInterval(() => {
-        for (const stream of byId.values()) stream.beat();
-      }, timings.streamHeartbeatMs),
+        for (const stream of this.#byId.values()) stream.beat();
+      }, this.#deps.timings.streamHeartbeatMs),
       setInterval(() => {
-        renew().catch((error: unknown) => {
-          logger.warn({ err: error }, "couldn't renew the slots of event streams; trying again");
+        this.#renew().catch((error: unknown) => {
+          this.#deps.logger.warn({ err: error }, "couldn't renew the slots of event streams; trying again");
         });
-      }, timings.streamLeaseMs / RENEWALS_PER_LEASE),
+      }, this.#deps.timings.streamLeaseMs / RENEWALS_PER_LEASE),
     ];
     for (const timer of timers) timer.unref();
-    shutdown.addEventListener("abort", () => {
+    this.#deps.shutdown.addEventListener("abort", () => {
       for (const timer of timers) clearInterval(timer);
     });
   }
-
-  return {
-    async add(stream) {
-      if (!isStarted) start();
-      const own = byAgent.get(stream.agentId) ?? new Set();
-      byAgent.set(stream.agentId, own.add(stream));
-      byId.set(stream.id, stream);
-      // From here on, changes are noticed. What happened before is read.
-      const [valid, { seq }] = await Promise.all([keys.validFor([stream.agentId]), log.end(stream.agentId)]);
-      stream.keyEndsAt = Math.min(stream.keyEndsAt, performance.now() + (valid.get(stream.keyId) ?? 0));
-      stream.known = Math.max(stream.known, seq);
-      resume(stream);
-      return stream.keyEndsAt > performance.now();
-    },
-    resume,
-    remove(stream) {
-      if (!byId.delete(stream.id)) return;
-      const own = byAgent.get(stream.agentId);
-      own?.delete(stream);
-      if (own?.size === 0) byAgent.delete(stream.agentId);
-      slots.release(stream.agentId, stream.id).catch((error: unknown) => {
-        logger.warn({ err: error }, "couldn't release the slot of an event stream; its lease expires");
-      });
-    },
-    count: () => byId.size,
-  };
 }
 
 /** The document of an inserted event, and of nothing else. */

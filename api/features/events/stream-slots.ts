@@ -31,24 +31,6 @@ export function streamSlotsModel(connection: Connection): StreamSlotsModel {
   return connection.model<StreamSlotsRecord>("EventStreamSlots", slotsSchema);
 }
 
-/**
- * Leased slots for the streams of agents, counted by the database, so that the limit holds across processes. The slots of
- * a process that dies are free once their leases expire.
- */
-export interface StreamSlots {
-  /** Streams that an agent may have at once. */
-  readonly perAgent: number;
-  /** Takes a slot. Otherwise returns in how many milliseconds the next lease expires. */
-  take(agentId: string, streamId: string): Promise<{ taken: true } | { taken: false; retryInMs: number }>;
-  /**
-   * Renews leases in one batch.
-   * @param open agent id of each stream by stream id
-   * @returns ids of the streams whose lease expired and whose slot may be another's
-   */
-  renew(open: ReadonlyMap<string, string>): Promise<string[]>;
-  release(agentId: string, streamId: string): Promise<void>;
-}
-
 /** Settings of the slots. */
 export interface StreamSlotsOptions {
   slots: StreamSlotsModel;
@@ -56,65 +38,84 @@ export interface StreamSlotsOptions {
   perAgent: number;
   /** How long a slot stays taken without a renewal, in milliseconds. */
   leaseMs: number;
+  now: () => Date;
 }
 
-/** Slots stored as one document an agent, so that taking one is atomic. */
-export function createStreamSlots({ slots, perAgent, leaseMs }: StreamSlotsOptions): StreamSlots {
-  const until = fromNow(leaseMs);
-  const expiry = { $set: { expiresAt: { $max: "$streams.until" } } };
+/**
+ * Leased slots for the streams of agents, counted by the database, so that the limit holds across processes. The slots of
+ * a process that dies are free once their leases expire. One document an agent makes taking a slot atomic.
+ */
+export class StreamSlots {
+  readonly #deps: StreamSlotsOptions;
+  /** Streams that an agent may have at once. */
+  readonly perAgent: number;
+  readonly #until;
+  readonly #expiry = { $set: { expiresAt: { $max: "$streams.until" } } };
 
-  async function tryTake(agentId: string, streamId: string): Promise<StreamSlotsRecord> {
+  constructor(deps: StreamSlotsOptions) {
+    this.#deps = deps;
+    this.perAgent = deps.perAgent;
+    this.#until = fromNow(deps.leaseMs);
+  }
+
+  /** Takes a slot. Otherwise returns in how many milliseconds the next lease expires. */
+  async take(agentId: string, streamId: string): Promise<{ taken: true } | { taken: false; retryInMs: number }> {
+    let record: StreamSlotsRecord;
+    try {
+      record = await this.#tryTake(agentId, streamId);
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+      // Another process created the record at the same moment, so now it is there.
+      record = await this.#tryTake(agentId, streamId);
+    }
+    if (record.streams.some(({ id }) => id === streamId)) return { taken: true };
+    const firstEnd = Math.min(...record.streams.map((stream) => stream.until.getTime()));
+    return {
+      taken: false,
+      retryInMs: Math.min(this.#deps.leaseMs, Math.max(0, firstEnd - this.#deps.now().getTime())),
+    };
+  }
+
+  /**
+   * Renews leases in one batch.
+   * @param open agent id of each stream by stream id
+   * @returns ids of the streams whose lease expired and whose slot may be another's
+   */
+  async renew(open: ReadonlyMap<string, string>): Promise<string[]> {
+    if (open.size === 0) return [];
+    const streamIds = [...open.keys()];
+    const agentIds = [...new Set(open.values())];
+    const renewed = {
+      $cond: [{ $in: ["$$stream.id", streamIds] }, { $mergeObjects: ["$$stream", { until: this.#until }] }, "$$stream"],
+    };
+    await this.#deps.slots.updateMany(
+      { _id: { $in: agentIds } },
+      [{ $set: { streams: { $map: { input: "$streams", as: "stream", in: renewed } } } }, this.#expiry],
+      { updatePipeline: true },
+    );
+    const found = await this.#deps.slots.find({ _id: { $in: agentIds } }, { streams: 1 }).lean();
+    const held = new Set(found.flatMap(({ streams }) => streams.map(({ id }) => id)));
+    return streamIds.filter((id) => !held.has(id));
+  }
+
+  async release(agentId: string, streamId: string): Promise<void> {
+    await this.#deps.slots.updateOne({ _id: agentId }, { $pull: { streams: { id: streamId } } });
+  }
+
+  async #tryTake(agentId: string, streamId: string): Promise<StreamSlotsRecord> {
     const stored = { $ifNull: ["$streams", []] };
     const held = { $filter: { input: stored, as: "stream", cond: isTaken("$stream.until") } };
-    const added = { $concatArrays: ["$streams", [{ id: { $literal: streamId }, until }]] };
-    const record = await slots.findOneAndUpdate(
+    const added = { $concatArrays: ["$streams", [{ id: { $literal: streamId }, until: this.#until }]] };
+    const record = await this.#deps.slots.findOneAndUpdate(
       { _id: agentId },
       [
         { $set: { streams: held } },
-        { $set: { streams: { $cond: [{ $lt: [{ $size: "$streams" }, perAgent] }, added, "$streams"] } } },
-        expiry,
+        { $set: { streams: { $cond: [{ $lt: [{ $size: "$streams" }, this.perAgent] }, added, "$streams"] } } },
+        this.#expiry,
       ],
       { upsert: true, returnDocument: "after", lean: true, updatePipeline: true },
     );
     if (record === null) throw new Error("An upsert returned no record");
     return record;
   }
-
-  return {
-    perAgent,
-    async take(agentId, streamId) {
-      let record: StreamSlotsRecord;
-      try {
-        record = await tryTake(agentId, streamId);
-      } catch (error) {
-        if (!isDuplicateKey(error)) throw error;
-        // Another process created the record at the same moment, so now it is there.
-        record = await tryTake(agentId, streamId);
-      }
-      if (record.streams.some(({ id }) => id === streamId)) return { taken: true };
-      const firstEnd = Math.min(...record.streams.map((stream) => stream.until.getTime()));
-      return { taken: false, retryInMs: Math.min(leaseMs, Math.max(0, firstEnd - Date.now())) };
-    },
-
-    async renew(open) {
-      if (open.size === 0) return [];
-      const streamIds = [...open.keys()];
-      const agentIds = [...new Set(open.values())];
-      const renewed = {
-        $cond: [{ $in: ["$$stream.id", streamIds] }, { $mergeObjects: ["$$stream", { until }] }, "$$stream"],
-      };
-      await slots.updateMany(
-        { _id: { $in: agentIds } },
-        [{ $set: { streams: { $map: { input: "$streams", as: "stream", in: renewed } } } }, expiry],
-        { updatePipeline: true },
-      );
-      const found = await slots.find({ _id: { $in: agentIds } }, { streams: 1 }).lean();
-      const held = new Set(found.flatMap(({ streams }) => streams.map(({ id }) => id)));
-      return streamIds.filter((id) => !held.has(id));
-    },
-
-    async release(agentId, streamId) {
-      await slots.updateOne({ _id: agentId }, { $pull: { streams: { id: streamId } } });
-    },
-  };
 }

@@ -3,7 +3,8 @@ import { randomBytes } from "node:crypto";
 import { isDuplicateKey } from "../../db/connection.ts";
 import { fromNow, isFree, released, renewed } from "../../db/leases.ts";
 import { fromStoredResponse, toStoredResponse } from "../../http/stored-response.ts";
-import type { Claim, IdempotencyKeys } from "../../http/policies/idempotency.ts";
+import type { StorableResponse } from "../../http/stored-response.ts";
+import type { Claim, IdempotencyKeys, KeyedRequest } from "../../http/policies/idempotency.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { IdempotencyModel, IdempotencyRecord } from "./model.ts";
 
@@ -32,11 +33,59 @@ export interface IdempotencyKeysDeps {
  * Idempotency keys in the database. The database's clock decides who runs, so the processes agree. A key claims in one
  * round trip.
  */
-export function createIdempotencyKeys({ model, log, timings }: IdempotencyKeysDeps): IdempotencyKeys {
-  const leaseMs = timings.idempotencyLeaseMs;
-  const leaseEnd = fromNow(leaseMs);
+export class StoredIdempotencyKeys implements IdempotencyKeys {
+  readonly #deps: IdempotencyKeysDeps;
+  readonly renewEveryMs: number;
+  readonly #leaseMs: number;
 
-  async function write(id: string, fingerprint: string, owner: string): Promise<IdempotencyRecord | null> {
+  constructor(deps: IdempotencyKeysDeps) {
+    this.#deps = deps;
+    this.#leaseMs = deps.timings.idempotencyLeaseMs;
+    this.renewEveryMs = this.#leaseMs / 3;
+  }
+
+  async claim({ id, fingerprint }: KeyedRequest): Promise<Claim> {
+    const owner = randomBytes(SEED_BYTES).toString("hex");
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const record = await this.#write(id, fingerprint, owner);
+        if (record !== null) return claimFrom(record, fingerprint, owner);
+      } catch (error) {
+        // Two requests created the record at the same time.
+        if (!isDuplicateKey(error) || attempt === CLAIM_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  async renew({ id }: KeyedRequest, owner: string): Promise<void> {
+    try {
+      await this.#deps.model.updateOne({ _id: id, owner, state: "open" }, renewed("leaseEndsAt", this.#leaseMs), {
+        updatePipeline: true,
+      });
+    } catch (error) {
+      this.#deps.log.warn({ err: error }, "couldn't renew an idempotency key");
+    }
+  }
+
+  async finish({ id }: KeyedRequest, owner: string, answer: StorableResponse | null): Promise<void> {
+    try {
+      await this.#deps.model.updateOne(
+        { _id: id, owner },
+        { $set: { state: "done", answer: answer === null ? null : toStoredResponse(answer) } },
+      );
+    } catch (error) {
+      // The work is done, so the caller gets the answer. A repeat runs as the same operation.
+      this.#deps.log.error({ err: error }, "couldn't keep the answer for an idempotency key");
+    }
+  }
+
+  async release({ id }: KeyedRequest, owner: string): Promise<void> {
+    await this.#deps.model.updateOne({ _id: id, owner, state: "open" }, released("leaseEndsAt"), {
+      updatePipeline: true,
+    });
+  }
+
+  async #write(id: string, fingerprint: string, owner: string): Promise<IdempotencyRecord | null> {
     const isNew = { $eq: [{ $type: "$state" }, "missing"] };
     const isResumable = {
       $and: [{ $eq: ["$state", "open"] }, { $eq: ["$fingerprint", fingerprint] }, isFree("leaseEndsAt")],
@@ -46,15 +95,17 @@ export function createIdempotencyKeys({ model, log, timings }: IdempotencyKeysDe
       fingerprint,
       state: "open",
       owner,
-      leaseEndsAt: leaseEnd,
+      leaseEndsAt: fromNow(this.#leaseMs),
       runs: 1,
       answer: null,
       startedAt: "$$NOW",
       seed: randomBytes(SEED_BYTES).toString("hex"),
       expiresAt: fromNow(KEPT_MS),
     };
-    const taken = { $mergeObjects: ["$$ROOT", { owner, leaseEndsAt: leaseEnd, runs: { $add: ["$runs", 1] } }] };
-    return model
+    const taken = {
+      $mergeObjects: ["$$ROOT", { owner, leaseEndsAt: fromNow(this.#leaseMs), runs: { $add: ["$runs", 1] } }],
+    };
+    return this.#deps.model
       .findOneAndUpdate(
         { _id: id },
         [{ $replaceWith: { $cond: [isNew, fresh, { $cond: [isResumable, taken, "$$ROOT"] }] } }],
@@ -62,50 +113,6 @@ export function createIdempotencyKeys({ model, log, timings }: IdempotencyKeysDe
       )
       .lean<IdempotencyRecord | null>();
   }
-
-  async function claim({ id, fingerprint }: { id: string; fingerprint: string }): Promise<Claim> {
-    const owner = randomBytes(SEED_BYTES).toString("hex");
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        const record = await write(id, fingerprint, owner);
-        if (record !== null) return claimFrom(record, fingerprint, owner);
-      } catch (error) {
-        // Two requests created the record at the same time.
-        if (!isDuplicateKey(error) || attempt === CLAIM_ATTEMPTS) throw error;
-      }
-    }
-  }
-
-  return {
-    renewEveryMs: leaseMs / 3,
-    claim,
-
-    async renew({ id }, owner) {
-      try {
-        await model.updateOne({ _id: id, owner, state: "open" }, renewed("leaseEndsAt", leaseMs), {
-          updatePipeline: true,
-        });
-      } catch (error) {
-        log.warn({ err: error }, "couldn't renew an idempotency key");
-      }
-    },
-
-    async finish({ id }, owner, answer) {
-      try {
-        await model.updateOne(
-          { _id: id, owner },
-          { $set: { state: "done", answer: answer === null ? null : toStoredResponse(answer) } },
-        );
-      } catch (error) {
-        // The work is done, so the caller gets the answer. A repeat runs as the same operation.
-        log.error({ err: error }, "couldn't keep the answer for an idempotency key");
-      }
-    },
-
-    async release({ id }, owner) {
-      await model.updateOne({ _id: id, owner, state: "open" }, released("leaseEndsAt"), { updatePipeline: true });
-    },
-  };
 }
 
 function claimFrom(record: IdempotencyRecord, fingerprint: string, owner: string): Claim {

@@ -2,7 +2,7 @@ import type { Connection } from "mongoose";
 
 import type { Logger } from "../../lib/logger.ts";
 import { defineFeature } from "../feature.ts";
-import { createIdempotencyKeys, IDEMPOTENCY_TIMINGS } from "./keys.ts";
+import { StoredIdempotencyKeys, IDEMPOTENCY_TIMINGS } from "./keys.ts";
 import type { IdempotencyTimings } from "./keys.ts";
 import { idempotencyModel } from "./model.ts";
 
@@ -21,6 +21,6 @@ export const idempotencyModule = defineFeature({
   timings: IDEMPOTENCY_TIMINGS,
   create({ connection, log, timings }: IdempotencyModuleDeps) {
     const model = idempotencyModel(connection);
-    return { services: {}, models: { keys: model }, keys: createIdempotencyKeys({ model, log, timings }) };
+    return { services: {}, models: { keys: model }, keys: new StoredIdempotencyKeys({ model, log, timings }) };
   },
 });

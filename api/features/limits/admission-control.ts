@@ -34,6 +34,7 @@ export interface AdmissionControlDeps {
   /** Called for each prepaid call that was served. */
   onPrepaid: (type: CallClass) => void;
   limits: Limits;
+  now: () => Date;
   offsetMs: () => number;
 }
 
@@ -52,41 +53,86 @@ const ADMISSION_OPTIONS = { returnDocument: "after", writeConcern: { w: 1 } } as
 type Decision = Pick<AccessRecord, "_id" | "walletAddress"> & { call: CallRecord };
 
 /** Checks keys, limits and budgets in the database. An ordinary call of a key takes one round trip; a refusal takes two. */
-export function createAdmissionControl(deps: AdmissionControlDeps): AdmissionControl {
-  const { models, windows, settlements, countRefusal, onPrepaid, limits, offsetMs } = deps;
-  const { rateLimits, budgets } = limits;
-  const emptyWindow = { limit: rateLimits.keyless, remaining: rateLimits.keyless, resetSeconds: 0 };
-  const processId = randomBytes(RANDOM_BYTES).toString("hex");
-  let calls = 0;
+export class StoredAdmissionControl implements AdmissionControl {
+  readonly #deps: AdmissionControlDeps;
+  readonly emptyWindow: RateState;
+  readonly #processId = randomBytes(RANDOM_BYTES).toString("hex");
+  #calls = 0;
 
-  async function countClient(rateClass: ClientClass, ip: string): Promise<RateState> {
-    const { times, admitted, at } = await windows.count(rateClass, ip);
-    const state = stateOf(rateLimits[rateClass], times.length, times.at(-1), at);
+  constructor(deps: AdmissionControlDeps) {
+    this.#deps = deps;
+    const { keyless } = deps.limits.rateLimits;
+    this.emptyWindow = { limit: keyless, remaining: keyless, resetSeconds: 0 };
+  }
+
+  countAnonymous(ip: string): Promise<RateState> {
+    return this.#countClient("keyless", ip);
+  }
+
+  async admit(request: AdmissionRequest): Promise<Admission> {
+    const { auth, rateClass, budget, headers, ip } = request;
+    const needsKey = auth === "apiKey" || auth === "bearerKey";
+    const presented = keyFor(auth, headers);
+    const counted =
+      rateClass !== undefined && isClientClass(rateClass)
+        ? await this.#countKeyedClient(rateClass, ip, presented)
+        : undefined;
+    if (presented === "invalid" || (presented === "absent" && needsKey)) return this.#refuseAnonymous(request, counted);
+    if (presented === "absent") return { ...NO_CALLER, rate: counted ?? this.emptyWindow };
+    const decision = await this.#decide(presented.hash, { rateClass, budget });
+    if (decision === undefined || decision.call.outcome === "ended") return this.#refuseAnonymous(request, counted);
+    const { _id: agentId, walletAddress, call } = decision;
+    if (call.outcome === "suspended") {
+      return this.#refuseAnonymous(request, counted, secondsBetween(call.at, call.suspendedUntil ?? call.at));
+    }
+    const limit = rateClass === undefined ? this.emptyWindow.limit : this.#deps.limits.rateLimits[rateClass];
+    const rate = counted ?? stateOf(limit, call.counted, call.last ?? undefined, call.at);
+    if (call.outcome === "limited") throw tooMany(rateClass ?? "general", rate, call.first ?? undefined, call.at);
+    const use = call.outcome === "reserved" && budget !== undefined ? { type: budget, day: call.day } : undefined;
+    const reserved = { agentId, keyHash: presented.hash, callId: call.id, use };
+    return {
+      caller: { agentId, walletAddress, keyId: call.keyId },
+      rate,
+      budget: budget === undefined ? undefined : budgetOf(budget, call),
+      settle: async (served) => {
+        if (call.outcome === "free") return;
+        if (served && call.outcome === "prepaid" && budget !== undefined) this.#deps.onPrepaid(budget);
+        if (served) this.#deps.settlements.serve(reserved);
+        else if (call.outcome === "exhausted") this.#deps.settlements.forget(reserved);
+        else await this.#deps.settlements.release(reserved);
+      },
+      countRefusal: () => this.#deps.countRefusal(presented.hash),
+    };
+  }
+
+  async #countClient(rateClass: ClientClass, ip: string): Promise<RateState> {
+    const { times, admitted, at } = await this.#deps.windows.count(rateClass, ip);
+    const state = stateOf(this.#deps.limits.rateLimits[rateClass], times.length, times.at(-1), at);
     if (!admitted) throw tooMany(rateClass, state, times[0], at);
     return state;
   }
 
   /** Counts a call for its client's address. A refusal also counts towards the suspension of the presented key. */
-  async function countKeyedClient(
+  async #countKeyedClient(
     rateClass: ClientClass,
     ip: string,
     presented: ReturnType<typeof keyFor>,
   ): Promise<RateState> {
     try {
-      return await countClient(rateClass, ip);
+      return await this.#countClient(rateClass, ip);
     } catch (error) {
-      if (error instanceof ApiError && typeof presented === "object") await countRefusal(presented.hash);
+      if (error instanceof ApiError && typeof presented === "object") await this.#deps.countRefusal(presented.hash);
       throw error;
     }
   }
 
   /** Refuses a request without a valid key. Such requests count for the client's address, which slows down guessing of keys. */
-  async function refuseAnonymous(
+  async #refuseAnonymous(
     { auth, ip }: Pick<AdmissionRequest, "auth" | "ip">,
     counted: RateState | undefined,
     retryAfterSeconds?: number,
   ): Promise<never> {
-    const rate = counted ?? (await countClient("keyless", ip));
+    const rate = counted ?? (await this.#countClient("keyless", ip));
     throw keyRefused(auth, {
       headers: rateHeaders(rate),
       ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
@@ -94,44 +140,46 @@ export function createAdmissionControl(deps: AdmissionControlDeps): AdmissionCon
   }
 
   /** Asks the database to admit a call of a key; undefined if no agent has the key. */
-  async function decide(
+  async #decide(
     keyHash: string,
     request: Pick<AdmissionRequest, "rateClass" | "budget">,
   ): Promise<Decision | undefined> {
     const { rateClass, budget } = request;
-    calls += 1;
-    const waiting = settlements.take(keyHash);
+    this.#calls += 1;
+    const waiting = this.#deps.settlements.take(keyHash);
     const input: AdmissionInput = {
-      callId: `${processId}-${calls}`,
+      callId: `${this.#processId}-${this.#calls}`,
       keyHash,
       window:
-        rateClass === undefined || isClientClass(rateClass) ? undefined : { rateClass, limit: rateLimits[rateClass] },
-      budget: budget === undefined ? undefined : { type: budget, base: budgets[budget] },
+        rateClass === undefined || isClientClass(rateClass)
+          ? undefined
+          : { rateClass, limit: this.#deps.limits.rateLimits[rateClass] },
+      budget: budget === undefined ? undefined : { type: budget, base: this.#deps.limits.budgets[budget] },
       settled: waiting ?? { served: [], released: [] },
       leaseMs: RESERVATION_LEASE_MS,
-      offsetMs: offsetMs(),
+      offsetMs: this.#deps.offsetMs(),
     };
     try {
-      const decision = (await admitCommon(input, waiting)) ?? (await decideFully(input));
-      if (decision === undefined && waiting !== undefined) settlements.putBack(keyHash, waiting);
+      const decision = (await this.#admitCommon(input, waiting)) ?? (await this.#decideFully(input));
+      if (decision === undefined && waiting !== undefined) this.#deps.settlements.putBack(keyHash, waiting);
       return decision;
     } catch (error) {
-      if (waiting !== undefined) settlements.putBack(keyHash, waiting);
+      if (waiting !== undefined) this.#deps.settlements.putBack(keyHash, waiting);
       throw error;
     }
   }
 
   /** Admits a call in the common case; undefined if `decideFully` has to decide. */
-  async function admitCommon(input: AdmissionInput, waiting: Waiting | undefined): Promise<Decision | undefined> {
+  async #admitCommon(input: AdmissionInput, waiting: Waiting | undefined): Promise<Decision | undefined> {
     const { callId, keyHash, window, budget } = input;
-    const day = dayOf(new Date(Date.now() + input.offsetMs));
+    const day = dayOf(this.#deps.now());
     const isSettlingCommon =
       waiting === undefined || (waiting.released.length === 0 && waiting.use?.day.getTime() === day.getTime());
     if (window === undefined || !isSettlingCommon) return undefined;
     const admission = commonAdmission({ ...input, window, day, servedType: waiting?.use?.type });
     const { filter, update, projection } = admission;
     const options = { ...ADMISSION_OPTIONS, projection };
-    const found = await models.access.collection.findOneAndUpdate(filter, update, options);
+    const found = await this.#deps.models.access.collection.findOneAndUpdate(filter, update, options);
     if (found === null) return undefined;
     const record = found as unknown as CommonRecord;
     const key = record.keys.find(({ hash }) => hash === keyHash);
@@ -159,54 +207,14 @@ export function createAdmissionControl(deps: AdmissionControlDeps): AdmissionCon
   }
 
   /** Decides about any call; undefined if no agent has the key. */
-  async function decideFully(input: AdmissionInput): Promise<Decision | undefined> {
-    const found = await models.access.collection.findOneAndUpdate(
+  async #decideFully(input: AdmissionInput): Promise<Decision | undefined> {
+    const found = await this.#deps.models.access.collection.findOneAndUpdate(
       { "keys.hash": input.keyHash },
       admissionUpdate(input),
       { ...ADMISSION_OPTIONS, projection: { walletAddress: 1, call: 1 } },
     );
     return found === null ? undefined : (found as unknown as Decision);
   }
-
-  return {
-    emptyWindow,
-    countAnonymous: (ip) => countClient("keyless", ip),
-    async admit(request) {
-      const { auth, rateClass, budget, headers, ip } = request;
-      const needsKey = auth === "apiKey" || auth === "bearerKey";
-      const presented = keyFor(auth, headers);
-      const counted =
-        rateClass !== undefined && isClientClass(rateClass)
-          ? await countKeyedClient(rateClass, ip, presented)
-          : undefined;
-      if (presented === "invalid" || (presented === "absent" && needsKey)) return refuseAnonymous(request, counted);
-      if (presented === "absent") return { ...NO_CALLER, rate: counted ?? emptyWindow };
-      const decision = await decide(presented.hash, { rateClass, budget });
-      if (decision === undefined || decision.call.outcome === "ended") return refuseAnonymous(request, counted);
-      const { _id: agentId, walletAddress, call } = decision;
-      if (call.outcome === "suspended") {
-        return refuseAnonymous(request, counted, secondsBetween(call.at, call.suspendedUntil ?? call.at));
-      }
-      const limit = rateClass === undefined ? emptyWindow.limit : rateLimits[rateClass];
-      const rate = counted ?? stateOf(limit, call.counted, call.last ?? undefined, call.at);
-      if (call.outcome === "limited") throw tooMany(rateClass ?? "general", rate, call.first ?? undefined, call.at);
-      const use = call.outcome === "reserved" && budget !== undefined ? { type: budget, day: call.day } : undefined;
-      const reserved = { agentId, keyHash: presented.hash, callId: call.id, use };
-      return {
-        caller: { agentId, walletAddress, keyId: call.keyId },
-        rate,
-        budget: budget === undefined ? undefined : budgetOf(budget, call),
-        async settle(served) {
-          if (call.outcome === "free") return;
-          if (served && call.outcome === "prepaid" && budget !== undefined) onPrepaid(budget);
-          if (served) settlements.serve(reserved);
-          else if (call.outcome === "exhausted") settlements.forget(reserved);
-          else await settlements.release(reserved);
-        },
-        countRefusal: () => countRefusal(presented.hash),
-      } satisfies Admission;
-    },
-  };
 }
 
 const NO_CALLER = {

@@ -9,14 +9,14 @@ import type { AgentModels } from "../agents/model.ts";
 import { defineFeature } from "../feature.ts";
 import { accessModels } from "./access-model.ts";
 import { createClientWindows } from "./client-windows.ts";
-import { createAdmissionControl } from "./admission-control.ts";
+import { StoredAdmissionControl } from "./admission-control.ts";
 import { createCredits } from "./credits.ts";
 import { createRefusals } from "./refusals.ts";
 import { limitRoutes } from "./routes.ts";
 import type { LimitDeps } from "./routes.ts";
 import { createScoreCopies } from "./scores.ts";
 import type { ScoreCopies } from "./scores.ts";
-import { createSettlements } from "./settlements.ts";
+import { Settlements } from "./settlements.ts";
 import { createUsageReader } from "./usage.ts";
 
 /** Dependencies of the limits feature. */
@@ -44,7 +44,7 @@ export const limitsModule = defineFeature({
     const warn = (message: string) => (error: unknown) => {
       log.warn({ err: error }, message);
     };
-    const settlements = createSettlements({
+    const settlements = new Settlements({
       models: access,
       offsetMs,
       onFailure: warn("couldn't settle calls; they are settled later"),
@@ -60,12 +60,13 @@ export const limitsModule = defineFeature({
       help: "Prepaid calls that were served, by class",
       labels: ["class"],
     });
-    const admissionControl = createAdmissionControl({
+    const admissionControl = new StoredAdmissionControl({
       models: access,
       windows,
       settlements,
       countRefusal,
       limits,
+      now: () => clock.now(),
       offsetMs,
       onPrepaid: (type) => {
         countPrepaid({ class: type });

@@ -26,22 +26,6 @@ export type Waiting = { agentId: string } & { [Kind in keyof Settled]: string[] 
   use: CommonUse | undefined;
 };
 
-/** Ends reservations, without a round trip for each. */
-export interface Settlements {
-  /** Counts a served call. Sent with the key's next call or within a second. */
-  serve(call: ReservedCall): void;
-  /** Frees the reservation of a call that doesn't count. Sent immediately, so that it is free before the answer is sent. */
-  release(call: ReservedCall): Promise<void>;
-  /** Removes the reservation of a call that held no budget and doesn't count. Sent with the key's next call or within a second. */
-  forget(call: ReservedCall): void;
-  /** Takes the queued settlements of a key, to send them with its next call. */
-  take(keyHash: string): Waiting | undefined;
-  /** Queues settlements again that were taken and couldn't be sent. */
-  putBack(keyHash: string, taken: Waiting): void;
-  /** Sends all queued settlements. */
-  flush(): Promise<void>;
-}
-
 /** How long a settlement waits for the key's next call, in milliseconds. */
 const FLUSH_AFTER_MS = 1_000;
 /** How long an answer waits for its release, in milliseconds. */
@@ -55,31 +39,41 @@ export interface SettlementsDeps {
   onFailure: (error: unknown) => void;
 }
 
-/** Creates the queue of settlements in this process. If the process dies, their reservations expire and don't count. */
-export function createSettlements({ models: { access }, offsetMs, onFailure }: SettlementsDeps): Settlements {
-  const waiting = new Map<string, Waiting>();
-  let timer: NodeJS.Timeout | undefined;
+/**
+ * Ends reservations, without a round trip for each. If the process dies, its queued reservations expire and don't count.
+ */
+export class Settlements {
+  readonly #deps: SettlementsDeps;
+  readonly #waiting = new Map<string, Waiting>();
+  #timer: NodeJS.Timeout | undefined;
 
-  function add(keyHash: string, { agentId, served, released, use }: Waiting): void {
-    const entry = waiting.get(keyHash) ?? { agentId, served: [], released: [], use };
+  constructor(deps: SettlementsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Queues settlements again that were taken and couldn't be sent. */
+  putBack(keyHash: string, { agentId, served, released, use }: Waiting): void {
+    const entry = this.#waiting.get(keyHash) ?? { agentId, served: [], released: [], use };
     const isCommon = entry.use?.type === use?.type && entry.use?.day.getTime() === use?.day.getTime();
     if (!isCommon) entry.use = undefined;
     entry.served.push(...served);
     entry.released.push(...released);
-    waiting.set(keyHash, entry);
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      void flush();
+    this.#waiting.set(keyHash, entry);
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      void this.flush();
     }, FLUSH_AFTER_MS).unref();
   }
 
-  async function flush(): Promise<void> {
-    if (waiting.size === 0) return;
-    const entries = [...waiting];
-    waiting.clear();
-    const offset = offsetMs();
+  /** Sends all queued settlements. */
+  async flush(): Promise<void> {
+    if (this.#waiting.size === 0) return;
+    const entries = [...this.#waiting];
+    this.#waiting.clear();
+    const offset = this.#deps.offsetMs();
     try {
-      await access.collection.bulkWrite(
+      await this.#deps.models.access.collection.bulkWrite(
         entries.map(([, { agentId, served, released }]) => ({
           updateOne: {
             filter: { _id: agentId as never },
@@ -89,29 +83,32 @@ export function createSettlements({ models: { access }, offsetMs, onFailure }: S
         { ordered: false, writeConcern: { w: 1 } },
       );
     } catch (error) {
-      onFailure(error);
-      for (const [keyHash, entry] of entries) add(keyHash, entry);
+      this.#deps.onFailure(error);
+      for (const [keyHash, entry] of entries) this.putBack(keyHash, entry);
     }
   }
 
-  return {
-    serve({ agentId, keyHash, callId, use }) {
-      add(keyHash, { agentId, served: [callId], released: [], use });
-    },
-    async release({ agentId, keyHash, callId, use }) {
-      add(keyHash, { agentId, served: [], released: [callId], use });
-      // If the database is unavailable, the answer must not wait for it.
-      await withTimeout("release", RELEASE_PATIENCE_MS, flush).catch(onFailure);
-    },
-    forget({ agentId, keyHash, callId, use }) {
-      add(keyHash, { agentId, served: [], released: [callId], use });
-    },
-    take(keyHash) {
-      const entry = waiting.get(keyHash);
-      waiting.delete(keyHash);
-      return entry;
-    },
-    putBack: add,
-    flush,
-  };
+  /** Counts a served call. Sent with the key's next call or within a second. */
+  serve({ agentId, keyHash, callId, use }: ReservedCall): void {
+    this.putBack(keyHash, { agentId, served: [callId], released: [], use });
+  }
+
+  /** Frees the reservation of a call that doesn't count. Sent immediately, so that it is free before the answer is sent. */
+  async release({ agentId, keyHash, callId, use }: ReservedCall): Promise<void> {
+    this.putBack(keyHash, { agentId, served: [], released: [callId], use });
+    // If the database is unavailable, the answer must not wait for it.
+    await withTimeout("release", RELEASE_PATIENCE_MS, () => this.flush()).catch(this.#deps.onFailure);
+  }
+
+  /** Removes the reservation of a call that held no budget and doesn't count. Sent with the key's next call or within a second. */
+  forget({ agentId, keyHash, callId, use }: ReservedCall): void {
+    this.putBack(keyHash, { agentId, served: [], released: [callId], use });
+  }
+
+  /** Takes the queued settlements of a key, to send them with its next call. */
+  take(keyHash: string): Waiting | undefined {
+    const entry = this.#waiting.get(keyHash);
+    this.#waiting.delete(keyHash);
+    return entry;
+  }
 }

@@ -8,7 +8,7 @@ import type { ListDeps } from "./list.ts";
 import { listingModel } from "./model.ts";
 import { serviceRoutes } from "./routes.ts";
 import type { ServicesDeps } from "./routes.ts";
-import { createListingService } from "./service.ts";
+import { ListingService } from "./service.ts";
 import type { ListingEmbedder } from "./service.ts";
 import { createListingWarnings } from "./warnings.ts";
 import type { ListingWarningsDeps } from "./warnings.ts";
@@ -26,7 +26,7 @@ export const listingsModule = defineFeature({
   routes: serviceRoutes,
   create({ connection, chains, embedder, search, standings, etherPrice, clock }: ListingsModuleDeps) {
     const listings = listingModel(connection);
-    const service = createListingService({ listings, embedder, clock });
+    const service = new ListingService({ listings, embedder, clock });
     const services: ServicesDeps = {
       services: service,
       warningsOf: createListingWarnings({ chains, standings, etherPrice }),

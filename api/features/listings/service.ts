@@ -26,17 +26,6 @@ export interface ListingEmbedder {
   embed(text: string, seller: { spender: string }): Promise<StoredEmbedding | null>;
 }
 
-/** Creates, reads, changes and archives listings of services. */
-export interface ListingService {
-  create(seller: Caller, listing: NewListing, operation: Operation): Promise<Listing>;
-  /** @throws ApiError `not_found` */
-  get(id: string): Promise<Listing>;
-  /** @throws ApiError `not_found`, `wrong_role`, `service_archived`, `validation_error` */
-  change(seller: Caller, id: string, patch: ListingPatch): Promise<Listing>;
-  /** Archives permanently. @throws ApiError `not_found`, `wrong_role`, `service_archived` */
-  archive(seller: Caller, id: string, operation: Operation): Promise<Listing>;
-}
-
 /** Dependencies of the listing service. */
 export interface ListingServiceDeps {
   listings: ListingModel;
@@ -50,99 +39,109 @@ type StoredListing = Omit<ListingRecord, "embedding">;
 /** Attempts of a change when concurrent changes keep winning. */
 const CHANGE_ATTEMPTS = 5;
 
-/** Creates the service of listings in the database. */
-export function createListingService({ listings, embedder, clock }: ListingServiceDeps): ListingService {
-  async function find(id: string): Promise<StoredListing> {
-    const record = await listings.findById(id, { embedding: 0 }).lean<StoredListing | null>();
+/** Creates, reads, changes and archives listings of services. */
+export class ListingService {
+  readonly #deps: ListingServiceDeps;
+
+  constructor(deps: ListingServiceDeps) {
+    this.#deps = deps;
+  }
+
+  async create(seller: Caller, { price, ...fields }: NewListing, operation: Operation): Promise<Listing> {
+    const now = this.#deps.clock.now();
+    const id = operation.newId("lst", now);
+    const earlier = operation.isRepeat ? await this.#deps.listings.findById(id).lean() : null;
+    if (earlier !== null) return toListing(earlier);
+    const record: ListingRecord = {
+      ...fields,
+      _id: id,
+      sellerAgentId: seller.agentId,
+      sellerAddress: seller.walletAddress,
+      sellerKey: seller.walletAddress.toLowerCase(),
+      price: toDecimal128(exactDecimal(price)),
+      status: "active",
+      revision: 1,
+      embedding: await this.#deps.embedder.embed(searchTextOf(fields), { spender: seller.agentId }),
+      createdAt: now,
+      updatedAt: now,
+    };
+    try {
+      await this.#deps.listings.create([record]);
+      return toListing(record);
+    } catch (error) {
+      // Another process ran the same operation while this one was paused.
+      if (!isDuplicateKey(error, "_id")) throw error;
+      return toListing(await this.#find(id));
+    }
+  }
+
+  /** @throws ApiError `not_found` */
+  async get(id: string): Promise<Listing> {
+    return toListing(await this.#find(id));
+  }
+
+  /** @throws ApiError `not_found`, `wrong_role`, `service_archived`, `validation_error` */
+  change(seller: Caller, id: string, patch: ListingPatch): Promise<Listing> {
+    return this.#changeUntilWritten(seller, id, async (record) => {
+      const { price, ...fields } = patch;
+      const change: Partial<ListingRecord> = { ...fields };
+      if (price !== undefined || patch.currency !== undefined) change.price = checkedPrice(record, patch);
+      const isTextChanged = [patch.title, patch.description, patch.category].some((text) => text !== undefined);
+      if (isTextChanged) {
+        change.embedding = await this.#deps.embedder.embed(searchTextOf({ ...record, ...fields }), {
+          spender: seller.agentId,
+        });
+      }
+      return change;
+    });
+  }
+
+  /** Archives permanently. @throws ApiError `not_found`, `wrong_role`, `service_archived` */
+  async archive(seller: Caller, id: string, operation: Operation): Promise<Listing> {
+    if (operation.isRepeat) {
+      const record = await this.#find(id);
+      if (record.sellerAgentId === seller.agentId && record.status === "archived") return toListing(record);
+    }
+    return this.#changeUntilWritten(seller, id, () => Promise.resolve({ status: "archived" }));
+  }
+
+  async #find(id: string): Promise<StoredListing> {
+    const record = await this.#deps.listings.findById(id, { embedding: 0 }).lean<StoredListing | null>();
     if (record === null) throw new ApiError("not_found", { details: { serviceId: id } });
     return record;
   }
 
-  async function findChangeable(seller: Caller, id: string): Promise<StoredListing> {
-    const record = await find(id);
+  async #findChangeable(seller: Caller, id: string): Promise<StoredListing> {
+    const record = await this.#find(id);
     if (record.sellerAgentId !== seller.agentId) throw new ApiError("wrong_role", { details: { needed: "seller" } });
     if (record.status === "archived") throw new ApiError("service_archived");
     return record;
   }
 
   /** Writes a change to the revision that it was based on; undefined if another change came first. */
-  async function write(record: StoredListing, change: Partial<ListingRecord>): Promise<Listing | undefined> {
-    const written = await listings
+  async #write(record: StoredListing, change: Partial<ListingRecord>): Promise<Listing | undefined> {
+    const written = await this.#deps.listings
       .findOneAndUpdate(
         { _id: record._id, revision: record.revision },
-        { $set: { ...change, updatedAt: clock.now() }, $inc: { revision: 1 } },
+        { $set: { ...change, updatedAt: this.#deps.clock.now() }, $inc: { revision: 1 } },
         { returnDocument: "after" },
       )
       .lean();
     return written === null ? undefined : toListing(written);
   }
 
-  async function changeUntilWritten(
+  async #changeUntilWritten(
     seller: Caller,
     id: string,
     changeOf: (record: StoredListing) => Promise<Partial<ListingRecord>>,
   ): Promise<Listing> {
     for (let attempt = 1; attempt <= CHANGE_ATTEMPTS; attempt += 1) {
-      const record = await findChangeable(seller, id);
-      const listing = await write(record, await changeOf(record));
+      const record = await this.#findChangeable(seller, id);
+      const listing = await this.#write(record, await changeOf(record));
       if (listing !== undefined) return listing;
     }
     throw new ApiError("service_unavailable", { retryAfterSeconds: 1 });
   }
-
-  return {
-    async create(seller, { price, ...fields }, operation) {
-      const now = clock.now();
-      const id = operation.newId("lst", now);
-      const earlier = operation.isRepeat ? await listings.findById(id).lean() : null;
-      if (earlier !== null) return toListing(earlier);
-      const record: ListingRecord = {
-        ...fields,
-        _id: id,
-        sellerAgentId: seller.agentId,
-        sellerAddress: seller.walletAddress,
-        sellerKey: seller.walletAddress.toLowerCase(),
-        price: toDecimal128(exactDecimal(price)),
-        status: "active",
-        revision: 1,
-        embedding: await embedder.embed(searchTextOf(fields), { spender: seller.agentId }),
-        createdAt: now,
-        updatedAt: now,
-      };
-      try {
-        await listings.create([record]);
-        return toListing(record);
-      } catch (error) {
-        // Another process ran the same operation while this one was paused.
-        if (!isDuplicateKey(error, "_id")) throw error;
-        return toListing(await find(id));
-      }
-    },
-
-    async get(id) {
-      return toListing(await find(id));
-    },
-
-    change: (seller, id, patch) =>
-      changeUntilWritten(seller, id, async (record) => {
-        const { price, ...fields } = patch;
-        const change: Partial<ListingRecord> = { ...fields };
-        if (price !== undefined || patch.currency !== undefined) change.price = checkedPrice(record, patch);
-        const isTextChanged = [patch.title, patch.description, patch.category].some((text) => text !== undefined);
-        if (isTextChanged) {
-          change.embedding = await embedder.embed(searchTextOf({ ...record, ...fields }), { spender: seller.agentId });
-        }
-        return change;
-      }),
-
-    async archive(seller, id, operation) {
-      if (operation.isRepeat) {
-        const record = await find(id);
-        if (record.sellerAgentId === seller.agentId && record.status === "archived") return toListing(record);
-      }
-      return changeUntilWritten(seller, id, () => Promise.resolve({ status: "archived" }));
-    },
-  };
 }
 
 /** Checks the price after a change of price or currency, because each can make the other invalid. */

@@ -42,14 +42,6 @@ export interface FanOutDeps {
   processId: string;
 }
 
-/** Delivers the messages of topics to their subscribers. */
-export interface FanOut {
-  /** Serves the topic that has waited longest. Returns false if none is due. */
-  step(signal?: AbortSignal): Promise<boolean>;
-  /** Repeats `step`. */
-  loop: BackgroundLoop;
-}
-
 /** Limits of one transaction: subscribers, inbox entries, and bytes of content in their events. */
 const SUBSCRIBERS_PER_BATCH = 50;
 const ENTRIES_PER_BATCH = 200;
@@ -83,17 +75,52 @@ interface Turn {
 type Retry = "none" | "again" | "waiting";
 
 /**
- * Each subscription has a cursor: the position of the last message that has reached the inbox. One transaction writes
+ * Delivers the messages of topics to their subscribers. Each subscription has a cursor: the position of the last message that has reached the inbox. One transaction writes
  * inbox entries, events and cursors of a batch of subscribers. So a killed worker leaves no partial delivery, and no
  * message arrives twice or out of order with any number of workers. A topic's lease only avoids duplicate work.
  */
-export function createFanOut({ connection, models, recorder, clock, log, timings, processId }: FanOutDeps): FanOut {
-  const { messages, inboxEntries, inboxes, topics, subscriptions } = models;
-  let turns = 0;
+export class FanOut {
+  readonly #deps: FanOutDeps;
+  readonly #messages;
+  readonly #inboxEntries;
+  readonly #inboxes;
+  readonly #topics;
+  readonly #subscriptions;
+  #turns = 0;
+  /** Repeats `step`. */
+  readonly loop: BackgroundLoop;
 
-  async function claim(holder: string) {
-    return topics
-      .findOneAndUpdate(isDue("dueAt"), taken("dueAt", timings.fanOutLeaseMs, { holder }), {
+  constructor(deps: FanOutDeps) {
+    this.#deps = deps;
+    this.#messages = deps.models.messages;
+    this.#inboxEntries = deps.models.inboxEntries;
+    this.#inboxes = deps.models.inboxes;
+    this.#topics = deps.models.topics;
+    this.#subscriptions = deps.models.subscriptions;
+    this.loop = repeat({
+      name: "messages.fan-out",
+      step: async (signal) => ((await this.step(signal)) ? 0 : deps.timings.fanOutPollMs),
+      // After a failure the lease expires, and the topic is served again.
+      retry: RETRY,
+      failed: "can't hand out messages of a topic",
+      log: deps.log,
+    });
+  }
+
+  /** Serves the topic that has waited longest. Returns false if none is due. */
+  async step(signal?: AbortSignal): Promise<boolean> {
+    this.#turns += 1;
+    const holder = `${this.#deps.processId}#${this.#turns}`;
+    const claimed = await this.#claim(holder);
+    if (claimed === null) return false;
+    const { _id, dueAt, retryAt } = claimed;
+    await this.#serve({ _id, isRetryDue: retryAt !== null && dueAt !== null && dueAt >= retryAt }, holder, signal);
+    return true;
+  }
+
+  async #claim(holder: string) {
+    return this.#topics
+      .findOneAndUpdate(isDue("dueAt"), taken("dueAt", this.#deps.timings.fanOutLeaseMs, { holder }), {
         sort: { dueAt: 1 },
         updatePipeline: true,
       })
@@ -101,9 +128,9 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
   }
 
   /** Extends the lease. Returns the length of the topic, or undefined if another worker has taken over. */
-  async function renew(topic: string, holder: string): Promise<number | undefined> {
-    const found = await topics
-      .findOneAndUpdate({ _id: topic, holder }, renewed("dueAt", timings.fanOutLeaseMs), {
+  async #renew(topic: string, holder: string): Promise<number | undefined> {
+    const found = await this.#topics
+      .findOneAndUpdate({ _id: topic, holder }, renewed("dueAt", this.#deps.timings.fanOutLeaseMs), {
         returnDocument: "after",
         updatePipeline: true,
       })
@@ -112,10 +139,10 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
   }
 
   /** Ends a turn. Returns false if the topic has grown since, or if another worker has taken over. */
-  async function release(topic: string, holder: string, seq: number, retry: Retry): Promise<boolean> {
-    const later = fromNow(timings.fullInboxRetryMs);
+  async #release(topic: string, holder: string, seq: number, retry: Retry): Promise<boolean> {
+    const later = fromNow(this.#deps.timings.fullInboxRetryMs);
     const retryAt = { none: null, again: later, waiting: { $ifNull: ["$retryAt", later] } }[retry];
-    const { matchedCount } = await topics.updateOne(
+    const { matchedCount } = await this.#topics.updateOne(
       { _id: topic, holder, seq },
       [{ $set: { holder: null, retryAt, dueAt: retryAt } }],
       { updatePipeline: true },
@@ -124,21 +151,21 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
   }
 
   /** Writes the subscribers' inbox entries and events, and advances their cursors. */
-  async function write(shares: readonly Share[], session: ClientSession): Promise<void> {
+  async #write(shares: readonly Share[], session: ClientSession): Promise<void> {
     const served = shares.filter(({ messages: own }) => own.length > 0);
     const entries = served.flatMap(({ subscription: { agentId }, messages: own, inboxLength }) =>
       own.map((message, index) => inboxEntryOf(message, agentId, inboxLength + index + 1)),
     );
-    await insertPlain(inboxEntries, entries, session);
+    await insertPlain(this.#inboxEntries, entries, session);
     await writePlain(
-      inboxes,
+      this.#inboxes,
       served.map(({ subscription: { agentId: _id }, messages: own }) => ({
         updateOne: { filter: { _id }, update: { $inc: { unread: own.length, length: own.length } } },
       })),
       session,
     );
     await writePlain(
-      subscriptions,
+      this.#subscriptions,
       shares.map(({ subscription: { _id }, reached, isBlocked }) => ({
         updateOne: { filter: { _id }, update: { $set: { deliveredSeq: reached, isBlocked } } },
       })),
@@ -150,20 +177,20 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
     }
     const inOrder = [...recipients].sort(([one], [other]) => (one.topicSeq ?? 0) - (other.topicSeq ?? 0));
     const announcements = inOrder.map(([message, agentIds]) => receivedBy(message, agentIds));
-    await recorder.record(announcements, session);
+    await this.#deps.recorder.record(announcements, session);
   }
 
   /** The inboxes of subscribers by agent. Each has one, because subscribing creates it. */
-  async function inboxesOf(subscribers: readonly SubscriptionRecord[], session: ClientSession | null) {
+  async #inboxesOf(subscribers: readonly SubscriptionRecord[], session: ClientSession | null) {
     const agentIds = subscribers.map(({ agentId }) => agentId);
-    const found = await inboxes.find({ _id: { $in: agentIds } }, null, { session }).lean();
+    const found = await this.#inboxes.find({ _id: { $in: agentIds } }, null, { session }).lean();
     return new Map(found.map((inbox) => [inbox._id, inbox]));
   }
 
   /** Delivers messages to the subscribers that are furthest behind. Returns false if all are up to date. */
-  function deliverBatch(topic: string, seq: number): Promise<boolean> {
-    return withTransaction(connection, async (session) => {
-      const lacking = await subscriptions
+  #deliverBatch(topic: string, seq: number): Promise<boolean> {
+    return withTransaction(this.#deps.connection, async (session) => {
+      const lacking = await this.#subscriptions
         .find({ topic, isBlocked: false, deliveredSeq: { $lt: seq } }, null, { session })
         .sort({ deliveredSeq: 1 })
         .limit(SUBSCRIBERS_PER_BATCH)
@@ -171,17 +198,17 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
       const [first] = lacking;
       if (first === undefined) return false;
       const last = Math.min(seq, first.deliveredSeq + Math.floor(ENTRIES_PER_BATCH / lacking.length));
-      const found = await messages
+      const found = await this.#messages
         .find({ topic, topicSeq: { $gt: first.deliveredSeq, $lte: last } }, null, { session })
         .sort({ topicSeq: 1 })
         .lean();
       const batch = firstWithin(found, BYTES_PER_BATCH / lacking.length);
       const upTo = batch.length === found.length ? last : (batch.at(-1)?.topicSeq ?? last);
-      const inboxOf = await inboxesOf(lacking, session);
+      const inboxOf = await this.#inboxesOf(lacking, session);
       const shares = lacking
         .filter(({ deliveredSeq }) => deliveredSeq < upTo)
         .map((subscription) => shareOf(subscription, batch, upTo, inboxOf.get(subscription.agentId)));
-      await write(shares, session);
+      await this.#write(shares, session);
       return true;
     });
   }
@@ -190,11 +217,11 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
    * Skips and counts messages that full inboxes had no room for in 24 hours.
    * @param full subscriptions to the topic, furthest behind first
    */
-  async function skipOld(topic: string, full: readonly SubscriptionRecord[]): Promise<void> {
+  async #skipOld(topic: string, full: readonly SubscriptionRecord[]): Promise<void> {
     const [first] = full;
     if (first === undefined) return;
-    const cutoff = new Date(clock.now().getTime() - TOPIC_PATIENCE_MS);
-    const waiting = await messages
+    const cutoff = new Date(this.#deps.clock.now().getTime() - TOPIC_PATIENCE_MS);
+    const waiting = await this.#messages
       .find({ topic, topicSeq: { $gt: first.deliveredSeq } }, { topicSeq: 1, fromAgentId: 1, createdAt: 1 })
       .sort({ topicSeq: 1 })
       .limit(OLD_PER_LOOK)
@@ -209,21 +236,21 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
       const update = { $set: { deliveredSeq: reached }, $inc: { missed } };
       return [{ updateOne: { filter: { _id, deliveredSeq, isBlocked: true }, update } }];
     });
-    if (skips.length > 0) await subscriptions.bulkWrite(skips, { ordered: false });
+    if (skips.length > 0) await this.#subscriptions.bulkWrite(skips, { ordered: false });
   }
 
   /** Unblocks subscribers of the batch whose inboxes have room again, and skips old messages for the others. */
-  async function retryBatch(topic: string, batch: readonly SubscriptionRecord[]): Promise<void> {
-    const inboxOf = await inboxesOf(batch, null);
+  async #retryBatch(topic: string, batch: readonly SubscriptionRecord[]): Promise<void> {
+    const inboxOf = await this.#inboxesOf(batch, null);
     const isFull = ({ agentId }: SubscriptionRecord) => (inboxOf.get(agentId)?.unread ?? 0) >= INBOX_LIMITS.unread;
     const freed = batch.filter((subscription) => !isFull(subscription)).map(({ _id }) => _id);
-    if (freed.length > 0) await subscriptions.updateMany({ _id: { $in: freed } }, { isBlocked: false });
-    await skipOld(topic, batch.filter(isFull));
+    if (freed.length > 0) await this.#subscriptions.updateMany({ _id: { $in: freed } }, { isBlocked: false });
+    await this.#skipOld(topic, batch.filter(isFull));
   }
 
   /** Retries all blocked subscribers of a topic, as long as this turn holds the lease. */
-  async function retryBlocked(topic: string, holder: string, signal: AbortSignal | undefined): Promise<void> {
-    const blocked = subscriptions
+  async #retryBlocked(topic: string, holder: string, signal: AbortSignal | undefined): Promise<void> {
+    const blocked = this.#subscriptions
       .find({ topic, isBlocked: true })
       .sort({ deliveredSeq: 1 })
       .batchSize(SUBSCRIBERS_PER_BATCH)
@@ -233,56 +260,36 @@ export function createFanOut({ connection, models, recorder, clock, log, timings
     for await (const subscription of blocked) {
       batch.push(subscription);
       if (batch.length < SUBSCRIBERS_PER_BATCH) continue;
-      if (signal?.aborted === true || (await renew(topic, holder)) === undefined) return;
-      await retryBatch(topic, batch);
+      if (signal?.aborted === true || (await this.#renew(topic, holder)) === undefined) return;
+      await this.#retryBatch(topic, batch);
       batch = [];
     }
-    await retryBatch(topic, batch);
+    await this.#retryBatch(topic, batch);
   }
 
   /** Ends a turn before the topic is fully served. The topic goes to the end of the queue. */
-  async function yieldTurn({ _id, isRetryDue }: Turn, holder: string): Promise<void> {
-    const retryAt = isRetryDue ? { retryAt: fromNow(timings.fullInboxRetryMs) } : {};
+  async #yieldTurn({ _id, isRetryDue }: Turn, holder: string): Promise<void> {
+    const retryAt = isRetryDue ? { retryAt: fromNow(this.#deps.timings.fullInboxRetryMs) } : {};
     const update = released("dueAt", { holder: null, ...retryAt });
-    await topics.updateOne({ _id, holder }, update, { updatePipeline: true });
+    await this.#topics.updateOne({ _id, holder }, update, { updatePipeline: true });
   }
 
-  async function serve(turn: Turn, holder: string, signal: AbortSignal | undefined): Promise<void> {
+  async #serve(turn: Turn, holder: string, signal: AbortSignal | undefined): Promise<void> {
     const { _id, isRetryDue } = turn;
-    if (isRetryDue) await retryBlocked(_id, holder, signal);
+    if (isRetryDue) await this.#retryBlocked(_id, holder, signal);
     for (let batches = 0; ; batches += 1) {
-      const seq = await renew(_id, holder);
+      const seq = await this.#renew(_id, holder);
       if (seq === undefined) return;
       if (signal?.aborted === true || batches === BATCHES_PER_TURN) {
-        await yieldTurn(turn, holder);
+        await this.#yieldTurn(turn, holder);
         return;
       }
-      if (await deliverBatch(_id, seq)) continue;
-      const isAnyFull = (await subscriptions.exists({ topic: _id, isBlocked: true })) !== null;
+      if (await this.#deliverBatch(_id, seq)) continue;
+      const isAnyFull = (await this.#subscriptions.exists({ topic: _id, isBlocked: true })) !== null;
       const retry = isRetryDue ? "again" : "waiting";
-      if (await release(_id, holder, seq, isAnyFull ? retry : "none")) return;
+      if (await this.#release(_id, holder, seq, isAnyFull ? retry : "none")) return;
     }
   }
-
-  async function step(signal?: AbortSignal): Promise<boolean> {
-    turns += 1;
-    const holder = `${processId}#${turns}`;
-    const claimed = await claim(holder);
-    if (claimed === null) return false;
-    const { _id, dueAt, retryAt } = claimed;
-    await serve({ _id, isRetryDue: retryAt !== null && dueAt !== null && dueAt >= retryAt }, holder, signal);
-    return true;
-  }
-
-  const loop = repeat({
-    name: "messages.fan-out",
-    step: async (signal) => ((await step(signal)) ? 0 : timings.fanOutPollMs),
-    // After a failure the lease expires, and the topic is served again.
-    retry: RETRY,
-    failed: "can't hand out messages of a topic",
-    log,
-  });
-  return { step, loop };
 }
 
 /** The first messages whose contents total at most `bytes`; at least one. */

@@ -6,15 +6,14 @@ import type { Logger } from "../../lib/logger.ts";
 import type { EventModel } from "../events/model.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import { defineFeature } from "../feature.ts";
-import { createFanOut, FAN_OUT_TIMINGS } from "./fan-out.ts";
+import { FanOut, FAN_OUT_TIMINGS } from "./fan-out.ts";
 import type { FanOutTimings } from "./fan-out.ts";
 import { messageModels } from "./model.ts";
-import { createMessageReader } from "./reader.ts";
-import type { MessageReader } from "./reader.ts";
+import { MessageReader } from "./reader.ts";
 import { createExpireMessages } from "./retention.ts";
 import { messageRoutes } from "./routes.ts";
 import type { MessageDeps } from "./routes.ts";
-import { createMessageSender } from "./sender.ts";
+import { MessageSender } from "./sender.ts";
 import type { MessageSenderDeps } from "./sender.ts";
 import { topicRoutes } from "./topic-routes.ts";
 import type { TopicDeps } from "./topic-routes.ts";
@@ -43,11 +42,11 @@ export const messagesModule = defineFeature({
   timings: FAN_OUT_TIMINGS,
   create({ connection, clock, log, recorder, events, timings, processId, ...lookups }: MessagesModuleDeps) {
     const models = messageModels(connection);
-    const reader = createMessageReader(connection, models, clock);
+    const reader = new MessageReader(connection, models, clock);
     const messagesOf: MessageReader["messagesOf"] = (transactionId, agentId, limit) =>
       reader.messagesOf(transactionId, agentId, limit);
-    const sender = createMessageSender({ connection, models, reader, recorder, clock, ...lookups });
-    const fanOut = createFanOut({ connection, models, recorder, clock, log, timings, processId });
+    const sender = new MessageSender({ connection, models, reader, recorder, clock, ...lookups });
+    const fanOut = new FanOut({ connection, models, recorder, clock, log, timings, processId });
     const expireMessages = createExpireMessages({ connection, models, events, clock });
     const services: MessageDeps & TopicDeps = {
       messageSender: sender,

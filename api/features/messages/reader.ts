@@ -21,23 +21,6 @@ export interface Page<Item> {
 /** A message without its content. */
 export type MessageFacts = Pick<MessageRecord, "_id" | "fromAgentId" | "toAgentId" | "createdAt">;
 
-/** Reads messages for their senders and recipients. For other agents they are `not_found`. */
-export interface MessageReader {
-  /** The caller's inbox or its sent messages, newest first. */
-  list(agentId: string, query: ListQuery): Promise<Page<ReadMessage>>;
-  /** @throws ApiError `not_found` */
-  read(agentId: string, messageId: string): Promise<ReadMessage>;
-  /**
-   * Sets or removes the caller's own read mark. A repeat changes nothing.
-   * @throws ApiError `not_found`, or `wrong_role` for the sender
-   */
-  mark(agentId: string, messageId: string, isRead: boolean): Promise<ReadMessage>;
-  /** Ucp messages that the caller has sent or received, newest first. */
-  listUcp(agentId: string, query: z.output<typeof pageQuery>): Promise<Page<MessageRecord>>;
-  /** The messages about a transaction that an agent has sent or received, oldest first, at most `limit`. */
-  messagesOf(transactionId: string, agentId: string, limit: number): Promise<MessageFacts[]>;
-}
-
 /** The inbox position of a cursor. A cursor of another list has none, and its page is empty. */
 function positionOf({ after }: { after: string }): number {
   return /^\d{1,15}$/.test(after) ? Number(after) : 0;
@@ -66,23 +49,92 @@ export function sentFilter(agentId: string, { topic, cursor }: Pick<ListQuery, "
 /** Newest first. */
 const MESSAGE_ORDER = { _id: -1 } as const;
 
-/** Creates a reader of messages in the database. */
-export function createMessageReader(connection: Connection, models: MessageModels, clock: Clock): MessageReader {
-  const { messages, inboxEntries, inboxes } = models;
+/** Reads messages for their senders and recipients. For other agents they are `not_found`. */
+export class MessageReader {
+  readonly #connection: Connection;
+  readonly #clock: Clock;
+  readonly #messages: MessageModels["messages"];
+  readonly #inboxEntries: MessageModels["inboxEntries"];
+  readonly #inboxes: MessageModels["inboxes"];
 
-  async function listInbox(agentId: string, query: ListQuery): Promise<Page<ReadMessage>> {
-    const found = await inboxEntries
+  constructor(connection: Connection, models: MessageModels, clock: Clock) {
+    this.#connection = connection;
+    this.#clock = clock;
+    this.#messages = models.messages;
+    this.#inboxEntries = models.inboxEntries;
+    this.#inboxes = models.inboxes;
+  }
+
+  /** @throws ApiError `not_found` */
+  async read(agentId: string, messageId: string): Promise<ReadMessage> {
+    const [message, entry] = await Promise.all([
+      this.#messages.findById(messageId).lean(),
+      this.#inboxEntries.findById(inboxEntryId(messageId, agentId)).lean(),
+    ]);
+    if (message === null || (entry === null && message.fromAgentId !== agentId)) throw new ApiError("not_found");
+    return { message, readAt: entry?.readAt ?? null };
+  }
+
+  /** The caller's inbox or its sent messages, newest first. */
+  async list(agentId: string, query: ListQuery): Promise<Page<ReadMessage>> {
+    if (query.box === "inbox") return this.#listInbox(agentId, query);
+    const { limit } = query;
+    const filter = sentFilter(agentId, query);
+    const { records, next } = await readPage(this.#messages, filter, { sort: MESSAGE_ORDER, limit });
+    return { items: records.map((message) => ({ message, readAt: null })), next };
+  }
+
+  /**
+   * Sets or removes the caller's own read mark. A repeat changes nothing.
+   * @throws ApiError `not_found`, or `wrong_role` for the sender
+   */
+  async mark(agentId: string, messageId: string, isRead: boolean): Promise<ReadMessage> {
+    const now = this.#clock.now();
+    const isRecipient = await withTransaction(this.#connection, async (session) => {
+      const _id = inboxEntryId(messageId, agentId);
+      const readAt = isRead ? now : null;
+      const changed = await this.#inboxEntries.updateOne(
+        { _id, agentId, isRead: !isRead },
+        { $set: { isRead, readAt } },
+        { session },
+      );
+      if (changed.modifiedCount === 0) return (await this.#inboxEntries.exists({ _id }).session(session)) !== null;
+      await this.#inboxes.updateOne({ _id: agentId }, { $inc: { unread: isRead ? -1 : 1 } }, { session });
+      return true;
+    });
+    const found = await this.read(agentId, messageId);
+    if (!isRecipient) throw new ApiError("wrong_role", { details: { needed: "recipient" } });
+    return found;
+  }
+
+  /** Ucp messages that the caller has sent or received, newest first. */
+  async listUcp(agentId: string, { limit, cursor }: z.output<typeof pageQuery>): Promise<Page<MessageRecord>> {
+    const filter = { ucpParties: agentId, ...(cursor === undefined ? {} : { _id: { $lt: cursor.after } }) };
+    const { records, next } = await readPage(this.#messages, filter, { sort: MESSAGE_ORDER, limit });
+    return { items: records, next };
+  }
+
+  /** The messages about a transaction that an agent has sent or received, oldest first, at most `limit`. */
+  async messagesOf(transactionId: string, agentId: string, limit: number): Promise<MessageFacts[]> {
+    const facts = { fromAgentId: 1, toAgentId: 1, createdAt: 1 } as const;
+    const found = await this.#messages.find({ transactionId }, facts).sort({ _id: 1 }).limit(limit).lean();
+    // Every message about a transaction is between its two parties.
+    return found.filter(({ fromAgentId, toAgentId }) => fromAgentId === agentId || toAgentId === agentId);
+  }
+
+  async #listInbox(agentId: string, query: ListQuery): Promise<Page<ReadMessage>> {
+    const found = await this.#inboxEntries
       .find(inboxFilter(agentId, query))
       .sort({ seq: -1 })
       .limit(query.limit + 1)
       .lean<InboxEntry[]>();
-    const sizes = await messages
+    const sizes = await this.#messages
       .find({ _id: { $in: found.map(({ messageId }) => messageId) } }, RECORD_BYTES)
       .lean<{ _id: string; bytes: number }[]>();
     const bytesOf = new Map(sizes.map(({ _id, bytes }) => [_id, bytes]));
     const sized = found.map((entry) => ({ ...entry, bytes: bytesOf.get(entry.messageId) ?? 0 }));
     const page = fitting(sized.slice(0, query.limit));
-    const records = await messages.find({ _id: { $in: page.map(({ messageId }) => messageId) } }).lean();
+    const records = await this.#messages.find({ _id: { $in: page.map(({ messageId }) => messageId) } }).lean();
     const byId = new Map(records.map((message) => [message._id, message]));
     const items = page.flatMap(({ messageId, readAt }) => {
       // Retention may have deleted the message since its entry was read.
@@ -92,57 +144,4 @@ export function createMessageReader(connection: Connection, models: MessageModel
     const last = page.at(-1);
     return { items, next: page.length < found.length && last !== undefined ? String(last.seq) : null };
   }
-
-  async function read(agentId: string, messageId: string): Promise<ReadMessage> {
-    const [message, entry] = await Promise.all([
-      messages.findById(messageId).lean(),
-      inboxEntries.findById(inboxEntryId(messageId, agentId)).lean(),
-    ]);
-    if (message === null || (entry === null && message.fromAgentId !== agentId)) throw new ApiError("not_found");
-    return { message, readAt: entry?.readAt ?? null };
-  }
-
-  return {
-    read,
-
-    async list(agentId, query) {
-      if (query.box === "inbox") return listInbox(agentId, query);
-      const { limit } = query;
-      const filter = sentFilter(agentId, query);
-      const { records, next } = await readPage(messages, filter, { sort: MESSAGE_ORDER, limit });
-      return { items: records.map((message) => ({ message, readAt: null })), next };
-    },
-
-    async mark(agentId, messageId, isRead) {
-      const now = clock.now();
-      const isRecipient = await withTransaction(connection, async (session) => {
-        const _id = inboxEntryId(messageId, agentId);
-        const readAt = isRead ? now : null;
-        const changed = await inboxEntries.updateOne(
-          { _id, agentId, isRead: !isRead },
-          { $set: { isRead, readAt } },
-          { session },
-        );
-        if (changed.modifiedCount === 0) return (await inboxEntries.exists({ _id }).session(session)) !== null;
-        await inboxes.updateOne({ _id: agentId }, { $inc: { unread: isRead ? -1 : 1 } }, { session });
-        return true;
-      });
-      const found = await read(agentId, messageId);
-      if (!isRecipient) throw new ApiError("wrong_role", { details: { needed: "recipient" } });
-      return found;
-    },
-
-    async listUcp(agentId, { limit, cursor }) {
-      const filter = { ucpParties: agentId, ...(cursor === undefined ? {} : { _id: { $lt: cursor.after } }) };
-      const { records, next } = await readPage(messages, filter, { sort: MESSAGE_ORDER, limit });
-      return { items: records, next };
-    },
-
-    async messagesOf(transactionId, agentId, limit) {
-      const facts = { fromAgentId: 1, toAgentId: 1, createdAt: 1 } as const;
-      const found = await messages.find({ transactionId }, facts).sort({ _id: 1 }).limit(limit).lean();
-      // Every message about a transaction is between its two parties.
-      return found.filter(({ fromAgentId, toAgentId }) => fromAgentId === agentId || toAgentId === agentId);
-    },
-  };
 }

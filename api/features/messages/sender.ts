@@ -16,17 +16,6 @@ import type { sendBody, ucpBody } from "./schemas.ts";
 /** The media type of a ucp message in the inbox. */
 const UCP_CONTENT_TYPE = "application/ucp+json";
 
-/** Sends messages and ucp messages. */
-export interface MessageSender {
-  /**
-   * @throws ApiError `recipient_not_found`, `not_found` for `replyTo` and `transactionId`, `transaction_not_funded`,
-   * `inbox_full`, `encrypted_message_repeated`
-   */
-  send(fromAgentId: string, message: z.output<typeof sendBody>, operation: Operation): Promise<MessageRecord>;
-  /** Same errors as `send`. */
-  sendUcp(fromAgentId: string, message: z.output<typeof ucpBody>, operation: Operation): Promise<MessageRecord>;
-}
-
 /** Dependencies of the sender. */
 export interface MessageSenderDeps {
   connection: Connection;
@@ -54,42 +43,95 @@ export function receivedBy(message: MessageRecord, recipients: readonly string[]
   };
 }
 
-/** Creates a sender that stores messages. The worker delivers a topic's messages to its subscribers. */
-export function createMessageSender(deps: MessageSenderDeps): MessageSender {
-  const { connection, models, reader, recorder, clock } = deps;
-  const { messages, inboxEntries, topics } = models;
+/** Stores messages and ucp messages. The worker delivers a topic's messages to its subscribers. */
+export class MessageSender {
+  readonly #deps: MessageSenderDeps;
+  readonly #messages;
+  readonly #inboxEntries;
+  readonly #topics;
 
-  async function checkRecipient(toAgentId: string): Promise<void> {
-    await deps.findAgent(toAgentId).catch((error: unknown) => {
+  constructor(deps: MessageSenderDeps) {
+    this.#deps = deps;
+    this.#messages = deps.models.messages;
+    this.#inboxEntries = deps.models.inboxEntries;
+    this.#topics = deps.models.topics;
+  }
+
+  /**
+   * @throws ApiError `recipient_not_found`, `not_found` for `replyTo` and `transactionId`, `transaction_not_funded`,
+   * `inbox_full`, `encrypted_message_repeated`
+   */
+  send(
+    fromAgentId: string,
+    { body, encrypted, contentType, ...fields }: z.output<typeof sendBody>,
+    operation: Operation,
+  ): Promise<MessageRecord> {
+    const { toAgentId = null, topic = null, replyTo = null, transactionId = null } = fields;
+    const message: MessageRecord = {
+      ...this.#base(fromAgentId, operation),
+      toAgentId,
+      topic,
+      contentType,
+      replyTo,
+      transactionId,
+      bodyJson: body === undefined ? null : JSON.stringify(body),
+      encrypted: encrypted ?? null,
+    };
+    if (encrypted !== undefined) {
+      const parts = [toAgentId, encrypted.ephemeralPublicKey, encrypted.iv];
+      message.encryptionId = sha256Hex(parts.join("|"));
+    }
+    return this.#store(message, operation);
+  }
+
+  /** Same errors as `send`. */
+  sendUcp(
+    fromAgentId: string,
+    { toAgentId, type, payload }: z.output<typeof ucpBody>,
+    operation: Operation,
+  ): Promise<MessageRecord> {
+    const message: MessageRecord = {
+      ...this.#base(fromAgentId, operation),
+      toAgentId,
+      contentType: UCP_CONTENT_TYPE,
+      bodyJson: JSON.stringify({ type, payload }),
+      ucpType: type,
+      ucpParties: [...new Set([fromAgentId, toAgentId])],
+    };
+    return this.#store(message, operation);
+  }
+
+  async #checkRecipient(toAgentId: string): Promise<void> {
+    await this.#deps.findAgent(toAgentId).catch((error: unknown) => {
       if (error instanceof ApiError && error.code === "not_found")
         throw new ApiError("recipient_not_found", { details: { toAgentId } });
       throw error;
     });
   }
 
-  async function checkReferences({ fromAgentId, toAgentId, replyTo, transactionId }: MessageRecord): Promise<void> {
+  async #checkReferences({ fromAgentId, toAgentId, replyTo, transactionId }: MessageRecord): Promise<void> {
     if (replyTo !== null) {
-      await named({ replyTo }, () => reader.read(fromAgentId, replyTo));
+      await named({ replyTo }, () => this.#deps.reader.read(fromAgentId, replyTo));
     }
     if (transactionId !== null && toAgentId !== null) {
       await named({ transactionId }, async () => {
-        await deps.findTransaction(transactionId, fromAgentId);
-        await deps.findTransaction(transactionId, toAgentId);
+        await this.#deps.findTransaction(transactionId, fromAgentId);
+        await this.#deps.findTransaction(transactionId, toAgentId);
       });
     }
   }
 
-  async function deliver(message: MessageRecord, toAgentId: string, session: ClientSession): Promise<void> {
-    const seq = await takePlace(models, toAgentId, message.fromAgentId, session);
+  async #deliver(message: MessageRecord, toAgentId: string, session: ClientSession): Promise<void> {
+    const seq = await takePlace(this.#deps.models, toAgentId, message.fromAgentId, session);
     if (seq === undefined) throw new ApiError("inbox_full");
-    await messages.create([message], { session });
-    await inboxEntries.create([inboxEntryOf(message, toAgentId, seq)], { session });
-    await recorder.record([receivedBy(message, [toAgentId])], session);
+    await this.#messages.create([message], { session });
+    await this.#inboxEntries.create([inboxEntryOf(message, toAgentId, seq)], { session });
+    await this.#deps.recorder.record([receivedBy(message, [toAgentId])], session);
   }
 
   /** Stores a message in a topic. The worker delivers it later, so subscribers don't delay publishers. */
-  async function publish(message: MessageRecord, topic: string, session: ClientSession): Promise<MessageRecord> {
-    const { seq } = await topics
+  async #publish(message: MessageRecord, topic: string, session: ClientSession): Promise<MessageRecord> {
+    const { seq } = await this.#topics
       .findOneAndUpdate(
         { _id: topic },
         [
@@ -108,34 +150,34 @@ export function createMessageSender(deps: MessageSenderDeps): MessageSender {
       .lean()
       .orFail();
     const published = { ...message, topicSeq: seq };
-    await messages.create([published], { session });
+    await this.#messages.create([published], { session });
     return published;
   }
 
-  async function store(message: MessageRecord, operation: Operation): Promise<MessageRecord> {
+  async #store(message: MessageRecord, operation: Operation): Promise<MessageRecord> {
     const { _id, toAgentId, topic } = message;
-    const earlier = operation.isRepeat ? await messages.findById(_id).lean() : null;
+    const earlier = operation.isRepeat ? await this.#messages.findById(_id).lean() : null;
     if (earlier !== null) return earlier;
-    if (toAgentId !== null) await checkRecipient(toAgentId);
-    await checkReferences(message);
+    if (toAgentId !== null) await this.#checkRecipient(toAgentId);
+    await this.#checkReferences(message);
     try {
-      return await withTransaction(connection, async (session) => {
-        if (topic !== null) return publish(message, topic, session);
-        if (toAgentId !== null) await deliver(message, toAgentId, session);
+      return await withTransaction(this.#deps.connection, async (session) => {
+        if (topic !== null) return this.#publish(message, topic, session);
+        if (toAgentId !== null) await this.#deliver(message, toAgentId, session);
         return message;
       });
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
       // Another process ran the same operation while this one was paused.
-      const sent = await messages.findById(_id).lean();
+      const sent = await this.#messages.findById(_id).lean();
       if (sent !== null) return sent;
       if (isDuplicateKey(error, "encryptionId")) throw new ApiError("encrypted_message_repeated");
       throw error;
     }
   }
 
-  const base = (fromAgentId: string, operation: Operation) => {
-    const createdAt = clock.now();
+  #base(fromAgentId: string, operation: Operation) {
+    const createdAt = this.#deps.clock.now();
     return {
       _id: operation.newId("msg", createdAt),
       fromAgentId,
@@ -146,40 +188,7 @@ export function createMessageSender(deps: MessageSenderDeps): MessageSender {
       replyTo: null,
       transactionId: null,
     };
-  };
-
-  return {
-    send(fromAgentId, { toAgentId = null, topic = null, body, encrypted, ...fields }, operation) {
-      const { contentType, replyTo = null, transactionId = null } = fields;
-      const message: MessageRecord = {
-        ...base(fromAgentId, operation),
-        toAgentId,
-        topic,
-        contentType,
-        replyTo,
-        transactionId,
-        bodyJson: body === undefined ? null : JSON.stringify(body),
-        encrypted: encrypted ?? null,
-      };
-      if (encrypted !== undefined) {
-        const parts = [toAgentId, encrypted.ephemeralPublicKey, encrypted.iv];
-        message.encryptionId = sha256Hex(parts.join("|"));
-      }
-      return store(message, operation);
-    },
-
-    sendUcp(fromAgentId, { toAgentId, type, payload }, operation) {
-      const message: MessageRecord = {
-        ...base(fromAgentId, operation),
-        toAgentId,
-        contentType: UCP_CONTENT_TYPE,
-        bodyJson: JSON.stringify({ type, payload }),
-        ucpType: type,
-        ucpParties: [...new Set([fromAgentId, toAgentId])],
-      };
-      return store(message, operation);
-    },
-  };
+  }
 }
 
 /** Adds the missing reference to the details of a `not_found`. */

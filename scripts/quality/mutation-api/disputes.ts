@@ -29,8 +29,8 @@ export const DISPUTE_FAULTS: ApiMutant[] = [
   {
     fault: "a dispute that isn't open is judged",
     file: RULER,
-    from: '{ network, isOpen: true, dueAt: { $type: "date", $lte: at } },',
-    to: '{ network, dueAt: { $type: "date", $lte: at } },',
+    from: '{ network: this.#deps.network, isOpen: true, dueAt: { $type: "date", $lte: at } },',
+    to: '{ network: this.#deps.network, dueAt: { $type: "date", $lte: at } },',
     tests: RULER_TESTS,
   },
   {

@@ -1,6 +1,6 @@
 import type { ApiMutant } from "./api-mutant.ts";
 
-const DOORKEEPER = "features/limits/admission-control.ts";
+const ADMISSION_CONTROL = "features/limits/admission-control.ts";
 const UPDATE = "features/limits/access-update.ts";
 const COMMON = "features/limits/common-admission.ts";
 const WINDOWS = "features/limits/client-windows.ts";
@@ -24,9 +24,9 @@ export const DOOR_FAULTS: ApiMutant[] = [
   },
   {
     fault: "registrations share the window of other keyless calls",
-    file: DOORKEEPER,
-    from: "await windows.count(rateClass, ip);",
-    to: 'await windows.count(rateClass === "registration" ? "keyless" : rateClass, ip);',
+    file: ADMISSION_CONTROL,
+    from: "await this.#deps.windows.count(rateClass, ip);",
+    to: 'await this.#deps.windows.count(rateClass === "registration" ? "keyless" : rateClass, ip);',
     tests: [LIMITS],
   },
   {
@@ -157,16 +157,16 @@ export const DOOR_FAULTS: ApiMutant[] = [
   },
   {
     fault: "a refused or failed call consumes budget",
-    file: DOORKEEPER,
-    from: "if (served) settlements.serve(reserved);",
-    to: "if (served || !served) settlements.serve(reserved);",
+    file: ADMISSION_CONTROL,
+    from: "if (served) this.#deps.settlements.serve(reserved);",
+    to: "if (served || !served) this.#deps.settlements.serve(reserved);",
     tests: [BUDGETS],
   },
   {
     fault: "a served call consumes nothing",
-    file: DOORKEEPER,
-    from: "if (served) settlements.serve(reserved);",
-    to: "if (served) await settlements.release(reserved);",
+    file: ADMISSION_CONTROL,
+    from: "if (served) this.#deps.settlements.serve(reserved);",
+    to: "if (served) await this.#deps.settlements.release(reserved);",
     tests: [BUDGETS],
   },
   {
@@ -241,16 +241,16 @@ export const DOOR_FAULTS: ApiMutant[] = [
   },
   {
     fault: "an address that is over its limit counts towards no suspension",
-    file: DOORKEEPER,
-    from: 'typeof presented === "object") await countRefusal',
-    to: 'typeof presented === "number") await countRefusal',
+    file: ADMISSION_CONTROL,
+    from: 'typeof presented === "object") await this.#deps.countRefusal',
+    to: 'typeof presented === "number") await this.#deps.countRefusal',
     tests: ["limits/suspension.test.ts"],
   },
   {
     fault: "keys can be tried without a limit",
-    file: DOORKEEPER,
-    from: 'const rate = counted ?? (await countClient("keyless", ip));',
-    to: "const rate = counted ?? untouched;",
+    file: ADMISSION_CONTROL,
+    from: 'const rate = counted ?? (await this.#countClient("keyless", ip));',
+    to: "const rate = counted ?? this.emptyWindow;",
     tests: [LIMITS],
   },
   {

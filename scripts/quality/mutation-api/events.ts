@@ -31,14 +31,14 @@ export const EVENT_FAULTS: ApiMutant[] = [
   {
     fault: "an agent has one stream more than it may",
     file: "features/events/stream-slots.ts",
-    from: '{ $lt: [{ $size: "$streams" }, perAgent] }',
-    to: '{ $lte: [{ $size: "$streams" }, perAgent] }',
+    from: '{ $lt: [{ $size: "$streams" }, this.perAgent] }',
+    to: '{ $lte: [{ $size: "$streams" }, this.perAgent] }',
     tests: [STREAM, "events/stream-processes.test.ts"],
   },
   {
     fault: "a stream doesn't notice that its key was revoked",
     file: HUB,
-    from: "if (byAgent.has(documentKey._id)) await checkKeys([documentKey._id]);",
+    from: "if (this.#byAgent.has(documentKey._id)) await this.#checkKeys([documentKey._id]);",
     to: "await Promise.resolve();",
     tests: [ENDINGS],
   },

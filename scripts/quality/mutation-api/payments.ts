@@ -76,8 +76,8 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
   {
     fault: "a repeat isn't recognised as one",
     file: KEYS,
-    from: "beginning: { startedAt, seed, isRepeat: runs > 1 }",
-    to: "beginning: { startedAt, seed, isRepeat: runs > 2 }",
+    from: "start: { startedAt, seed, isRepeat: runs > 1 }",
+    to: "start: { startedAt, seed, isRepeat: runs > 2 }",
     tests: ["idempotency/idempotency-kill.test.ts"],
   },
   {

@@ -1,7 +1,7 @@
 import { assert } from "chai";
 
 import { TaskLimitError } from "../../../api/features/criteria/limited-thread.ts";
-import { createTurns, QueueFullError } from "../../../api/features/criteria/turns.ts";
+import { EvaluationTurns, QueueFullError } from "../../../api/features/criteria/turns.ts";
 import type { Step } from "../../../api/features/criteria/turns.ts";
 
 /** What the threads ran, in order. */
@@ -26,7 +26,7 @@ describe("turns", () => {
   let ran: Ran[];
   /** Time by the clock of the turns, in milliseconds. */
   let time: number;
-  let turns: ReturnType<typeof createTurns>;
+  let turns: EvaluationTurns;
 
   beforeEach(() => {
     ran = [];
@@ -44,7 +44,7 @@ describe("turns", () => {
         close: () => Promise.resolve(),
       };
     };
-    turns = createTurns(startThread, () => time);
+    turns = new EvaluationTurns(startThread, () => time);
   });
 
   const ranBy = (wanted: number) => ran.filter(({ thread }) => thread === wanted).map(({ task }) => task);

@@ -11,7 +11,7 @@ import { createAgentModels } from "../../../api/features/agents/model.ts";
 import type { AgentModels } from "../../../api/features/agents/model.ts";
 import { nameKeyOf, registryRanges } from "../../../api/features/agents/registry.ts";
 import type { RegistryQuery } from "../../../api/features/agents/registry.ts";
-import { createEventLog, eventsFilter } from "../../../api/features/events/log.ts";
+import { EventLog, eventsFilter } from "../../../api/features/events/log.ts";
 import { eventModels } from "../../../api/features/events/model.ts";
 import type { EventModel, LogLengthModel } from "../../../api/features/events/model.ts";
 import { listListings } from "../../../api/features/listings/list.ts";
@@ -183,7 +183,7 @@ describe("lists in the database", () => {
     });
 
     it("[D25] the end of a log is one entry of an index, and the lengths of logs are one document each", async () => {
-      const log = createEventLog(events, lengths);
+      const log = new EventLog(events, lengths);
       const one = { returned: 1, documents: 1, keys: 1, sorts: false };
       const end = () => log.end("agt_seller");
       assert.strictEqual((await end()).seq, STORED - 1);
@@ -205,7 +205,7 @@ describe("lists in the database", () => {
     });
 
     it("[D25] what a stream reads after a position is the end of the log and what is new", async () => {
-      const log = createEventLog(events, lengths);
+      const log = new EventLog(events, lengths);
       const after = STORED - 4;
       const reads = await readsOf(connection, "agent_events", async () => {
         assert.deepEqual((await log.after("agt_seller", after, {}, 100)).events.length, 3);

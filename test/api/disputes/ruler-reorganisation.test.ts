@@ -1,6 +1,6 @@
 import { assert } from "chai";
 
-import { createDisputeStore } from "../../../api/features/disputes/dispute-store.ts";
+import { DisputeStore } from "../../../api/features/disputes/dispute-store.ts";
 import { disputeIdOf } from "../../../api/features/transactions/dispute-id.ts";
 import { created, moved } from "../../fixtures/follower.ts";
 import { CRITERIA, EVIDENCE_SECONDS, handedOver, rulerBench } from "../../fixtures/ruler.ts";
@@ -49,7 +49,7 @@ describe("the ruler of disputes, with a reorganisation", () => {
   });
 
   it("isn't undone by a reading of the subgraph that is older than the follower's", async () => {
-    const book = createDisputeStore({ disputes: scene.disputes, evidenceSeconds: EVIDENCE_SECONDS, now: bench.now });
+    const book = new DisputeStore({ disputes: scene.disputes, evidenceSeconds: EVIDENCE_SECONDS, now: bench.now });
     const record = await disputed(handedOver);
     const disputedAt = record.escrow?.disputedAt ?? 0;
     for (const known of [
@@ -63,7 +63,7 @@ describe("the ruler of disputes, with a reorganisation", () => {
   });
 
   it("is opened by whatever shows it first, and stays the same", async () => {
-    const book = createDisputeStore({ disputes: scene.disputes, evidenceSeconds: EVIDENCE_SECONDS, now: bench.now });
+    const book = new DisputeStore({ disputes: scene.disputes, evidenceSeconds: EVIDENCE_SECONDS, now: bench.now });
     const record = await disputed(handedOver);
     const byFollower = await read(record);
     await scene.disputes.deleteOne({ _id: byFollower._id });
@@ -74,7 +74,7 @@ describe("the ruler of disputes, with a reorganisation", () => {
   });
 
   it("[D26] closes a dispute that only an orphaned block had, and rules it when it is mined again", async () => {
-    const book = createDisputeStore({ disputes: scene.disputes, evidenceSeconds: EVIDENCE_SECONDS, now: bench.now });
+    const book = new DisputeStore({ disputes: scene.disputes, evidenceSeconds: EVIDENCE_SECONDS, now: bench.now });
     const record = await bench.checkout({ criteriaJson: JSON.stringify(CRITERIA), ...handedOver });
     bench.indexer.mine([created(record), moved(record, "DeliverySubmitted")]);
     await bench.follower().step();
@@ -97,7 +97,7 @@ describe("the ruler of disputes, with a reorganisation", () => {
   });
 
   it("[D26] keeps a dispute that the subgraph has and the follower hasn't applied yet", async () => {
-    const book = createDisputeStore({ disputes: scene.disputes, evidenceSeconds: EVIDENCE_SECONDS, now: bench.now });
+    const book = new DisputeStore({ disputes: scene.disputes, evidenceSeconds: EVIDENCE_SECONDS, now: bench.now });
     const record = await bench.checkout({ criteriaJson: JSON.stringify(CRITERIA), ...handedOver });
     bench.indexer.mine([created(record), moved(record, "DeliverySubmitted")]);
     await bench.follower().step();

@@ -4,7 +4,7 @@ import { assert } from "chai";
 
 import { withTransaction } from "../../../api/db/connection.ts";
 import { PAGE_BYTES } from "../../../api/db/pages.ts";
-import { createEventLog } from "../../../api/features/events/log.ts";
+import { EventLog } from "../../../api/features/events/log.ts";
 import type { Announcement } from "../../../api/features/events/recorder.ts";
 import { bytes32, ESCROW_CONTRACT, followerBench } from "../../fixtures/follower.ts";
 
@@ -91,7 +91,7 @@ describe("the event logs of agents", () => {
       const announcement = announcementFor("agt_one");
       await record({ ...announcement, body: { ...announcement.body, text: "x".repeat(size) } });
     }
-    const log = createEventLog(bench.models.events, bench.models.lengths);
+    const log = new EventLog(bench.models.events, bench.models.lengths);
     const pages: number[][] = [];
     for (let after: string | undefined, hasMore = true; hasMore;) {
       const page = await log.list("agt_one", { after, limit: 100 });
@@ -107,7 +107,7 @@ describe("the event logs of agents", () => {
       const announcement = announcementFor("agt_one");
       await record({ ...announcement, body: { ...announcement.body, text: "x".repeat(size) } });
     }
-    const log = createEventLog(bench.models.events, bench.models.lengths);
+    const log = new EventLog(bench.models.events, bench.models.lengths);
     const pagesOf = async (limit: number) => {
       const pages: { seqs: number[]; complete: number }[] = [];
       for (let position = 0; position < 8;) {

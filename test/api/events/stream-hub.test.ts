@@ -5,10 +5,10 @@ import { accessModels } from "../../../api/features/limits/access-model.ts";
 import { createKeyStates } from "../../../api/features/identity/key-states.ts";
 import { EventStream } from "../../../api/features/events/event-stream.ts";
 import type { LogPosition } from "../../../api/features/events/log.ts";
-import { createEventLog } from "../../../api/features/events/log.ts";
+import { EventLog } from "../../../api/features/events/log.ts";
 import { eventModels } from "../../../api/features/events/model.ts";
-import { createStreamHub, STREAM_TIMINGS } from "../../../api/features/events/stream-hub.ts";
-import { createStreamSlots, streamSlotsModel } from "../../../api/features/events/stream-slots.ts";
+import { StreamHub, STREAM_TIMINGS } from "../../../api/features/events/stream-hub.ts";
+import { StreamSlots, streamSlotsModel } from "../../../api/features/events/stream-slots.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
@@ -39,11 +39,11 @@ describe("a stream hub", () => {
   it("[D25] reads the log first if an event arrives that isn't a new stream's next one", async () => {
     const { connection } = api.container;
     const models = eventModels(connection);
-    const log = createEventLog(models.events, models.lengths);
+    const log = new EventLog(models.events, models.lengths);
     const gate = Promise.withResolvers<undefined>();
     let reads = 0;
     let isFollowing = false;
-    const hub = createStreamHub({
+    const hub = new StreamHub({
       connection,
       events: models.events,
       timings: STREAM_TIMINGS,
@@ -51,7 +51,7 @@ describe("a stream hub", () => {
       logger,
       // The second stream learns where the log ends only after it has been announced another event.
       log: {
-        ...log,
+        after: (...wanted) => log.after(...wanted),
         async end(agentId) {
           reads += 1;
           if (reads === 2) await gate.promise;
@@ -64,7 +64,12 @@ describe("a stream hub", () => {
           return lengths;
         },
       },
-      slots: createStreamSlots({ slots: streamSlotsModel(connection), perAgent: 5, leaseMs: 30_000 }),
+      slots: new StreamSlots({
+        slots: streamSlotsModel(connection),
+        perAgent: 5,
+        leaseMs: 30_000,
+        now: () => new Date(),
+      }),
       keys: createKeyStates(accessModels(connection), () => 0),
     });
     const open = (id: string, start: LogPosition) =>

@@ -2,7 +2,7 @@
 import { assert } from "chai";
 
 import { listListings } from "../../../api/features/listings/list.ts";
-import { createListingService } from "../../../api/features/listings/service.ts";
+import { ListingService } from "../../../api/features/listings/service.ts";
 import { listListingsQuery } from "../../../api/features/listings/schemas.ts";
 import type { Caller } from "../../../api/http/define-route.ts";
 import { ApiError } from "../../../api/http/errors.ts";
@@ -34,7 +34,7 @@ describe("a listing that changes during a request", () => {
         return null;
       },
     };
-    const service = createListingService({ listings: listings(), embedder, clock: systemClock });
+    const service = new ListingService({ listings: listings(), embedder, clock: systemClock });
     const error = await rejectionOf(service.change(caller(), id, { title: "Another title" }), ApiError);
     assert.strictEqual(error.code, "service_archived");
     const { body } = await read(id);

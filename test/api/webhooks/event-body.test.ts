@@ -2,7 +2,7 @@ import { assert } from "chai";
 
 import { createIndexes, withTransaction } from "../../../api/db/connection.ts";
 import { logEntryId } from "../../../api/features/events/event-id.ts";
-import { createEventLog } from "../../../api/features/events/log.ts";
+import { EventLog } from "../../../api/features/events/log.ts";
 import { eventModels } from "../../../api/features/events/model.ts";
 import type { EventModels } from "../../../api/features/events/model.ts";
 import { OUTBOX_DEFAULTS } from "../../../api/features/outbox/outbox.ts";
@@ -44,7 +44,7 @@ describe("the body of an event's delivery", () => {
         addressOf: () => Promise.reject(new Error("not registered")),
         report: () => Promise.reject(new Error("not registered")),
       },
-      eventLog: createEventLog(models.events, models.lengths),
+      eventLog: new EventLog(models.events, models.lengths),
       now,
     });
     const dispatcher = outbox.dispatcher(send);

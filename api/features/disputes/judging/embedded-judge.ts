@@ -53,100 +53,129 @@ const UNVERIFIABLE =
 const EXCUSE =
   /\b(lorem ipsum|placeholder|coming soon|to be (done|delivered|provided|added|announced)|tbd|not (yet )?(available|implemented|ready|finished|supported)|(service|temporarily) unavailable|internal (server )?error|quota exceeded|as an ai|i('m| am) (sorry|unable)|i can(not|'t)|we (are unable|can(not|'t)|were unable)|unable to|sorry,|apolog\w+|(try|order) again|overloaded|sample (text|data|output)|test(ing)? (data|123)|asdf\w*|foo ?bar)\b/iu;
 
-/** Judges open questions on its own, without any outside service. */
-export function createEmbeddedJudge(encoder: SentenceEncoder) {
-  /** The payload and what it is compared with. A case asks several questions about them, so vectors are kept. */
-  function about({ dispute, isPayloadCut }: SanitisedCase, signal: AbortSignal) {
-    const known = new Map<string, ReturnType<SentenceEncoder["encode"]>>();
-    const encode = (text: string) => {
-      const encoding = known.get(text) ?? encoder.encode(text);
-      known.set(text, encoding);
-      return untilAborted(encoding, signal);
-    };
-    const isEnglish = async (text: string) => {
-      // The encoder fails for an empty text.
-      if (wordsOf(text).length === 0) return false;
-      return (await encode(clip(text, LANGUAGE_SAMPLE))).knownWordShare >= LEAST_KNOWN_WORD_SHARE;
-    };
-    /** The passage that is closest to a text. One at a time, because searches use the encoder too. */
-    async function closest(text: string, passages: readonly string[]) {
-      const { vector } = await encode(text);
-      let best = { passage: "", closeness: -1 };
-      for (const passage of passages) {
-        const closeness = cosine(vector, (await encode(passage)).vector);
-        if (closeness > best.closeness) best = { passage, closeness };
-      }
-      return best;
-    }
+/** The payload and what it is compared with. A case asks several questions about them, so vectors are kept. */
+class JudgedPayload {
+  readonly #encoder: SentenceEncoder;
+  readonly #dispute: SanitisedCase["dispute"];
+  readonly #isPayloadCut: SanitisedCase["isPayloadCut"];
+  readonly #signal: AbortSignal;
+  readonly #known = new Map<string, ReturnType<SentenceEncoder["encode"]>>();
+  readonly #content;
+  readonly #wanted;
+  readonly #request;
 
-    const content = contentOf(dispute.payload);
-    const wanted = contentOf(agreedTexts(dispute));
-    const request = contentOf([dispute.criteria?.requestPayload, dispute.criteria?.criteria?.checks]);
-
-    /** Why the payload can't be a result of anything; undefined if it may be one. */
-    async function worthless(): Promise<string | undefined> {
-      if (isPayloadCut) return undefined;
-      const orders = ordersOnly(dispute);
-      if (orders !== "no")
-        return orders === "unasked" ? "the payload has only texts that address the judge" : undefined;
-      const excuse = EXCUSE.exec(content.text)?.[0];
-      const isAskedFor = sharedTerms(stemsOf(excuse ?? ""), wanted.terms) > 0;
-      if (excuse !== undefined && !isAskedFor && content.others === 0 && content.words <= MOST_WORDS_OF_EXCUSE) {
-        if (sharedTerms(content.terms, request.terms) <= 1) return `the payload is an excuse: ${quote(content.text)}`;
-      }
-      return (await sharesNothing()) || (await isUnrelated())
-        ? "the payload has nothing to do with title, description, request and checks"
-        : undefined;
-    }
-
-    const isUnrelated = async () =>
-      !isPayloadCut && (await isAboutSomethingElse(dispute, content, { encode, isEnglish }));
-
-    /** Whether not a word of the payload is one of what was agreed, and nothing in it is close to that. */
-    async function sharesNothing(): Promise<boolean> {
-      if (content.words < LEAST_WORDS_OF_PAYLOAD || request.terms.size < LEAST_TERMS_OF_REQUEST) return false;
-      if (leavesSubjectOpen(dispute)) return false;
-      if (sharedTerms(content.terms, wanted.terms) > 0) return false;
-      if (!(await isEnglish(content.text)) || !(await isEnglish(request.text))) return false;
-      for (const text of sample(wanted.passages, content)) {
-        const { closeness } = await closest(text, sample(content.passages, wanted));
-        if (closeness >= UNRELATED_COSINE) return false;
-      }
-      return true;
-    }
-
-    async function check(text: string): Promise<Omit<EmbeddedAnswer, "question">> {
-      const unclear = (why: string) => ({ answer: "unclear" as const, reason: why });
-      if (addressesJudge(text)) return unclear("the check addresses the judge");
-      const obstacle = UNVERIFIABLE.exec(text)?.[0];
-      if (obstacle !== undefined) return unclear(`the check says ${quote(obstacle)}, which this judge can't verify`);
-      if (!(await isEnglish(text))) return unclear("the check isn't in English");
-      if (content.words === 0 || !(await isEnglish(content.text))) return unclear("the payload has no English text");
-      const terms = new Set([...stemsOf(text)].filter((term) => !LABELS.has(term)));
-      if (terms.size < LEAST_TERMS) return unclear("the check names too little that could be recognised");
-      if (sharedTerms(terms, content.terms) < terms.size)
-        return unclear("not all that the check names is in the payload");
-      const substantial = content.passages.filter((passage) => isSubstantial(passage, terms));
-      const { passage, closeness } = await closest(text, mostRelated(substantial, terms));
-      if (closeness < MET_COSINE) return unclear("no passage of the payload is clearly about the check");
-      return {
-        answer: "met",
-        reason: `the payload says ${quote(passage)} (closeness ${closeness.toFixed(2)}, every term of the check is in the payload)`,
-      };
-    }
-    return { worthless, isUnrelated, check };
+  constructor(encoder: SentenceEncoder, { dispute, isPayloadCut }: SanitisedCase, signal: AbortSignal) {
+    this.#encoder = encoder;
+    this.#dispute = dispute;
+    this.#isPayloadCut = isPayloadCut;
+    this.#signal = signal;
+    this.#content = contentOf(dispute.payload);
+    this.#wanted = contentOf(agreedTexts(dispute));
+    this.#request = contentOf([dispute.criteria?.requestPayload, dispute.criteria?.criteria?.checks]);
   }
 
+  /** Why the payload can't be a result of anything; undefined if it may be one. */
+  async worthless(): Promise<string | undefined> {
+    if (this.#isPayloadCut) return undefined;
+    const orders = ordersOnly(this.#dispute);
+    if (orders !== "no") return orders === "unasked" ? "the payload has only texts that address the judge" : undefined;
+    const excuse = EXCUSE.exec(this.#content.text)?.[0];
+    const isAskedFor = sharedTerms(stemsOf(excuse ?? ""), this.#wanted.terms) > 0;
+    if (
+      excuse !== undefined &&
+      !isAskedFor &&
+      this.#content.others === 0 &&
+      this.#content.words <= MOST_WORDS_OF_EXCUSE
+    ) {
+      if (sharedTerms(this.#content.terms, this.#request.terms) <= 1)
+        return `the payload is an excuse: ${quote(this.#content.text)}`;
+    }
+    return (await this.#sharesNothing()) || (await this.isUnrelated())
+      ? "the payload has nothing to do with title, description, request and checks"
+      : undefined;
+  }
+
+  async isUnrelated() {
+    return (
+      !this.#isPayloadCut &&
+      (await isAboutSomethingElse(this.#dispute, this.#content, {
+        encode: (value) => this.#encode(value),
+        isEnglish: (value) => this.#isEnglish(value),
+      }))
+    );
+  }
+
+  async check(text: string): Promise<Omit<EmbeddedAnswer, "question">> {
+    const unclear = (why: string) => ({ answer: "unclear" as const, reason: why });
+    if (addressesJudge(text)) return unclear("the check addresses the judge");
+    const obstacle = UNVERIFIABLE.exec(text)?.[0];
+    if (obstacle !== undefined) return unclear(`the check says ${quote(obstacle)}, which this judge can't verify`);
+    if (!(await this.#isEnglish(text))) return unclear("the check isn't in English");
+    if (this.#content.words === 0 || !(await this.#isEnglish(this.#content.text)))
+      return unclear("the payload has no English text");
+    const terms = new Set([...stemsOf(text)].filter((term) => !LABELS.has(term)));
+    if (terms.size < LEAST_TERMS) return unclear("the check names too little that could be recognised");
+    if (sharedTerms(terms, this.#content.terms) < terms.size)
+      return unclear("not all that the check names is in the payload");
+    const substantial = this.#content.passages.filter((passage) => isSubstantial(passage, terms));
+    const { passage, closeness } = await this.#closest(text, mostRelated(substantial, terms));
+    if (closeness < MET_COSINE) return unclear("no passage of the payload is clearly about the check");
+    return {
+      answer: "met",
+      reason: `the payload says ${quote(passage)} (closeness ${closeness.toFixed(2)}, every term of the check is in the payload)`,
+    };
+  }
+
+  #encode(text: string) {
+    const encoding = this.#known.get(text) ?? this.#encoder.encode(text);
+    this.#known.set(text, encoding);
+    return untilAborted(encoding, this.#signal);
+  }
+
+  async #isEnglish(text: string) {
+    // The encoder fails for an empty text.
+    if (wordsOf(text).length === 0) return false;
+    return (await this.#encode(clip(text, LANGUAGE_SAMPLE))).knownWordShare >= LEAST_KNOWN_WORD_SHARE;
+  }
+
+  /** The passage that is closest to a text. One at a time, because searches use the encoder too. */
+  async #closest(text: string, passages: readonly string[]) {
+    const { vector } = await this.#encode(text);
+    let best = { passage: "", closeness: -1 };
+    for (const passage of passages) {
+      const closeness = cosine(vector, (await this.#encode(passage)).vector);
+      if (closeness > best.closeness) best = { passage, closeness };
+    }
+    return best;
+  }
+
+  /** Whether not a word of the payload is one of what was agreed, and nothing in it is close to that. */
+  async #sharesNothing(): Promise<boolean> {
+    if (this.#content.words < LEAST_WORDS_OF_PAYLOAD || this.#request.terms.size < LEAST_TERMS_OF_REQUEST) return false;
+    if (leavesSubjectOpen(this.#dispute)) return false;
+    if (sharedTerms(this.#content.terms, this.#wanted.terms) > 0) return false;
+    if (!(await this.#isEnglish(this.#content.text)) || !(await this.#isEnglish(this.#request.text))) return false;
+    for (const text of sample(this.#wanted.passages, this.#content)) {
+      const { closeness } = await this.#closest(text, sample(this.#content.passages, this.#wanted));
+      if (closeness >= UNRELATED_COSINE) return false;
+    }
+    return true;
+  }
+}
+
+/** Judges open questions on its own, without any outside service. */
+export function createEmbeddedJudge(encoder: SentenceEncoder) {
   return {
     /** Whether the payload is a text about something other than the request. @throws EncoderUnavailableError */
-    isUnrelated: (seen: SanitisedCase, signal: AbortSignal): Promise<boolean> => about(seen, signal).isUnrelated(),
+    isUnrelated: (seen: SanitisedCase, signal: AbortSignal): Promise<boolean> =>
+      new JudgedPayload(encoder, seen, signal).isUnrelated(),
 
     /**
      * Answers each question. Whether the result is what was agreed as a whole it never calls met.
      * @throws EncoderUnavailableError
      */
     async answer(seen: SanitisedCase, questions: readonly Question[], signal: AbortSignal): Promise<EmbeddedAnswer[]> {
-      const payload = about(seen, signal);
+      const payload = new JudgedPayload(encoder, seen, signal);
       const worthless = await payload.worthless();
       const answers: EmbeddedAnswer[] = [];
       for (const question of questions) {

@@ -1,5 +1,5 @@
 import type { Logger } from "../../../lib/logger.ts";
-import { createDeciding, TooFewAnswersError, UnusableModelError } from "./asking/deciding.ts";
+import { Decisions, TooFewAnswersError, UnusableModelError } from "./asking/deciding.ts";
 import type { Decided } from "./asking/deciding.ts";
 import { followPointers } from "./asking/pointing.ts";
 import { secureRandom } from "./asking/random.ts";
@@ -60,18 +60,18 @@ export function createModelJudge(options: ModelOptions, log: Logger) {
       try {
         const { places, weighed } = await followPointers(session, { dispute, attachments, questions });
         use.evidence = weighed;
-        const decideAll = createDeciding({
+        const decisions = new Decisions({
           session,
           embedded,
           shownFor: (question) => shownFor([question], dispute),
           placesFor: (question) => places.get(question) ?? [],
           textsOfBuyer: textsOfBuyer(dispute, attachments),
         });
-        const decided = await decideAll(questions, shownFor(questions, dispute));
+        const decided = await decisions.decideAll(questions, shownFor(questions, dispute));
         if (decided.some(({ isBinding }) => isBinding) || !isAgreementNext(dispute, questions)) {
           return { use, decided, isSpoiled: session.isSpoiled() };
         }
-        const agreement = await decideAll([AGREEMENT_QUESTION], shownFor([AGREEMENT_QUESTION], dispute));
+        const agreement = await decisions.decideAll([AGREEMENT_QUESTION], shownFor([AGREEMENT_QUESTION], dispute));
         return { use, decided: [...decided, ...agreement], isSpoiled: session.isSpoiled() };
       } catch (error) {
         if (error instanceof UnusableModelError) {

@@ -52,171 +52,25 @@ const MOST_PASSAGES = 6;
 const MOST_PASSAGES_OF_BUYER = 1;
 
 /** Decides one question after another. Findings about texts and model carry over to later questions. */
-export function createDeciding(deciding: Deciding) {
-  const { session } = deciding;
-  const leftOut = new Set<string>();
-  let modelWorks: boolean | undefined;
+export class Decisions {
+  readonly #deciding: Deciding;
+  readonly #session: Deciding["session"];
+  readonly #leftOut = new Set<string>();
+  #modelWorks: boolean | undefined;
 
-  /** Whether the model answers rightly about a text and a statement of the service's own. */
-  async function works(): Promise<boolean> {
-    if (modelWorks !== undefined) return modelWorks;
-    const view = { shown: [FILLER], statements: [FILLER_STATEMENT] };
-    const looks = await Promise.all([
-      ...[session.look(view, "result_first"), session.look(view, "result_last"), session.look(view, "result_first")],
-    ]);
-    modelWorks = looks.some((look) => look?.[0]?.isSound === true);
-    return modelWorks;
-  }
-
-  /** More looks at one question, until its sound answers decide it. */
-  async function settle(
-    question: Question,
-    shown: readonly Shown[],
-    { most, before = [] }: { most: number; before?: readonly Look[] },
-  ): Promise<Settled> {
-    const places = deciding.placesFor(question).filter(({ quote }) => isShown(shown, quote));
-    const view = { shown, statements: [statementOf(question)], places };
-    const looks = [...before];
-    let asked = 0;
-    while (asked < most && session.left() > 0) {
-      const pair = await session.pair(view);
-      asked += pair.length;
-      for (const look of pair) {
-        const [only] = look ?? [];
-        if (only === undefined) continue;
-        looks.push(only);
-        record(session, [question], [only], look === pair[0] ? "result_first" : "result_last");
-      }
-      const verdict = verdictOf(looks);
-      if (verdict !== undefined) return { verdict, looks };
-      if (asked >= HOPELESS && !looks.some(({ isSound }) => isSound)) break;
-    }
-    const isContradicting = most > 2 && looks.filter(({ isSound }) => isSound).length > 1;
-    return { verdict: isContradicting ? CONTRADICTING : undefined, looks };
-  }
-
-  /** The texts of a question without the passages that were left out before. */
-  function visible(question: Question): Shown[] {
-    const shown = deciding.shownFor(question);
-    const kept = new Set(
-      passagesOf(shown)
-        .filter((one) => !leftOut.has(keyOf(one)))
-        .map(({ id }) => id),
-    );
-    return showOnly(shown, (id) => kept.has(id));
-  }
-
-  /** Looks for the passages that break the controls, and asks again without each. `side` names whose texts are looked through. */
-  async function withoutPassages(question: Question, side?: Side): Promise<Settled> {
-    const looks: Look[] = [];
-    const most = side === undefined ? MOST_PASSAGES : MOST_PASSAGES_OF_BUYER;
-    for (let found = 0; found < most && session.left() > 0; found += 1) {
-      const texts = visible(question).filter(({ by }) => side === undefined || by === side);
-      const passage = await findPassage(session, texts, statementOf(question));
-      if (passage === undefined) break;
-      const again = await without(question, [passage]);
-      looks.push(...again.looks);
-      if (again.verdict !== undefined) return { verdict: again.verdict, looks };
-    }
-    return { verdict: undefined, looks };
-  }
-
-  /** Leaves passages out for the rest of the dispute, and asks again. */
-  async function without(question: Question, passages: readonly LeftOut[]): Promise<Settled> {
-    for (const passage of passages) {
-      leftOut.add(keyOf(passage));
-      session.leaveOut(passage);
-    }
-    const shown = visible(question);
-    if (shown.some(({ name, value }) => name === "result" && hasContent(value))) {
-      return settle(question, shown, { most: MORE_REQUESTS });
-    }
-    const reason = "nothing of the result is left without what was left out";
-    return { verdict: { answer: "not_met", reason }, looks: [] };
-  }
-
-  /** Whether the buyer's shown texts alone break the controls. */
-  async function breaksByBuyer(question: Question): Promise<boolean> {
-    const own = visible(question).filter(({ by }) => by === "buyer");
-    if (own.length === 0) return false;
-    const pair = await session.pair({ shown: [...own, FILLER], statements: [statementOf(question)] });
-    return pair.some((look) => look?.[0]?.isSound === false);
-  }
-
-  /** Leaves out the passages of the buyer's shown texts that break the controls; if that isn't enough, all of them. */
-  async function withoutWordsOfBuyer(question: Question): Promise<Settled> {
-    const searched = await withoutPassages(question, "buyer");
-    if (searched.verdict !== undefined) return searched;
-    if (!(await breaksByBuyer(question))) return searched;
-    return without(
-      question,
-      passagesOf(visible(question)).filter(({ by }) => by === "buyer"),
-    );
-  }
-
-  /** The answer where no text that breaks the controls was found. The texts in view are the seller's, so it gains nothing by that. */
-  async function byDirection(question: Question, looks: readonly Look[]): Promise<Omit<Decided, "question">> {
-    const isForBuyer = directionOf(looks) === "buyer";
-    const answer = isForBuyer && (await deciding.embedded(question)) === "met" ? "unclear" : "not_met";
-    const towards = isForBuyer ? "in the buyer's favour" : "in the seller's favour or nobody's";
-    const reason = `the model answers the service's own questions wrongly, ${towards}, as long as the seller's text is in view`;
-    return { answer, reason, isBinding: true };
-  }
-
-  /** The embedded judge's answer where the buyer's own words break the controls, and no requests are left to ask without them. */
-  async function byEmbedded(question: Question): Promise<Omit<Decided, "question">> {
-    const answer = (await deciding.embedded(question)) === "met" ? "met" : "unclear";
-    const reason = `words of the buyer's make the model answer the service's own questions wrongly: the embedded judge says ${answer}`;
-    return { answer, reason, isBinding: true };
-  }
-
-  /** Finds out which text breaks the controls, and decides without it. */
-  async function afterBreaking(question: Question, looks: readonly Look[]): Promise<Omit<Decided, "question">> {
-    if (question.about === "check") {
-      const alone = await session.pair({ shown: [FILLER], statements: [statementOf(question)] });
-      if (alone.every((look) => look?.[0]?.isSound === false)) {
-        const reason = "the model answers the service's own questions wrongly with nothing but this check in view";
-        return { answer: "unclear", reason, isBinding: false };
-      }
-    }
-    if (await breaksByBuyer(question)) {
-      const again = await withoutWordsOfBuyer(question);
-      if (again.verdict !== undefined) return { ...again.verdict, isBinding: true };
-      if (session.left() === 0) return byEmbedded(question);
-    }
-    const { shown, cut } = withoutWordsOf(deciding.textsOfBuyer, visible(question));
-    if (cut.length > 0) {
-      const again = await settle(question, shown, { most: MORE_REQUESTS });
-      if (again.verdict !== undefined) {
-        for (const one of cut) session.leaveOut(one);
-        return { ...again.verdict, isBinding: true };
-      }
-    }
-    const searched = await withoutPassages(question);
-    if (searched.verdict !== undefined) return { ...searched.verdict, isBinding: true };
-    return byDirection(question, [...looks, ...searched.looks]);
-  }
-
-  /** Decides a question whose controls broke, or whose answers differed. `first` has the looks at it so far. */
-  async function decideAlone(question: Question, first: readonly Look[]): Promise<Decided> {
-    const shown = visible(question);
-    const pair = await settle(question, shown, { most: 2 });
-    if (pair.verdict !== undefined) return { question, ...pair.verdict, isBinding: true };
-    if (!(await works())) throw new UnusableModelError();
-    const { verdict, looks: all } = await settle(question, shown, { most: MORE_REQUESTS, before: pair.looks });
-    if (verdict !== undefined) return { question, ...verdict, isBinding: true };
-    if (all.length === 0) throw new TooFewAnswersError();
-    return { question, ...(await afterBreaking(question, [...first, ...all])) };
+  constructor(deciding: Deciding) {
+    this.#deciding = deciding;
+    this.#session = deciding.session;
   }
 
   /** Decides all questions: those together that can be, the others one by one. */
-  return async function decideAll(questions: readonly Question[], shown: readonly Shown[]): Promise<Decided[]> {
-    const places = questions.flatMap((question) => deciding.placesFor(question));
+  async decideAll(questions: readonly Question[], shown: readonly Shown[]): Promise<Decided[]> {
+    const places = questions.flatMap((question) => this.#deciding.placesFor(question));
     const view = { shown, statements: questions.map(statementOf), places: [...new Set(places)] };
-    const [one, other] = await session.pair(view);
+    const [one, other] = await this.#session.pair(view);
     if (one === undefined || other === undefined) throw new TooFewAnswersError();
-    record(session, questions, one, "result_first");
-    record(session, questions, other, "result_last");
+    record(this.#session, questions, one, "result_first");
+    record(this.#session, questions, other, "result_last");
     const decided = new Map<Question, Decided>();
     const seen = questions.map((question, index) => ({ question, looks: [one[index], other[index]] }));
     for (const { question, looks } of seen) {
@@ -232,14 +86,170 @@ export function createDeciding(deciding: Deciding) {
       }
       decided.set(
         question,
-        await decideAlone(
+        await this.#decideAlone(
           question,
           looks.filter((look) => look !== undefined),
         ),
       );
     }
     return questions.flatMap((question) => decided.get(question) ?? []);
-  };
+  }
+
+  /** Whether the model answers rightly about a text and a statement of the service's own. */
+  async #works(): Promise<boolean> {
+    if (this.#modelWorks !== undefined) return this.#modelWorks;
+    const view = { shown: [FILLER], statements: [FILLER_STATEMENT] };
+    const looks = await Promise.all([
+      ...[
+        this.#session.look(view, "result_first"),
+        this.#session.look(view, "result_last"),
+        this.#session.look(view, "result_first"),
+      ],
+    ]);
+    this.#modelWorks = looks.some((look) => look?.[0]?.isSound === true);
+    return this.#modelWorks;
+  }
+
+  /** More looks at one question, until its sound answers decide it. */
+  async #settle(
+    question: Question,
+    shown: readonly Shown[],
+    { most, before = [] }: { most: number; before?: readonly Look[] },
+  ): Promise<Settled> {
+    const places = this.#deciding.placesFor(question).filter(({ quote }) => isShown(shown, quote));
+    const view = { shown, statements: [statementOf(question)], places };
+    const looks = [...before];
+    let asked = 0;
+    while (asked < most && this.#session.left() > 0) {
+      const pair = await this.#session.pair(view);
+      asked += pair.length;
+      for (const look of pair) {
+        const [only] = look ?? [];
+        if (only === undefined) continue;
+        looks.push(only);
+        record(this.#session, [question], [only], look === pair[0] ? "result_first" : "result_last");
+      }
+      const verdict = verdictOf(looks);
+      if (verdict !== undefined) return { verdict, looks };
+      if (asked >= HOPELESS && !looks.some(({ isSound }) => isSound)) break;
+    }
+    const isContradicting = most > 2 && looks.filter(({ isSound }) => isSound).length > 1;
+    return { verdict: isContradicting ? CONTRADICTING : undefined, looks };
+  }
+
+  /** The texts of a question without the passages that were left out before. */
+  #visible(question: Question): Shown[] {
+    const shown = this.#deciding.shownFor(question);
+    const kept = new Set(
+      passagesOf(shown)
+        .filter((one) => !this.#leftOut.has(keyOf(one)))
+        .map(({ id }) => id),
+    );
+    return showOnly(shown, (id) => kept.has(id));
+  }
+
+  /** Looks for the passages that break the controls, and asks again without each. `side` names whose texts are looked through. */
+  async #withoutPassages(question: Question, side?: Side): Promise<Settled> {
+    const looks: Look[] = [];
+    const most = side === undefined ? MOST_PASSAGES : MOST_PASSAGES_OF_BUYER;
+    for (let found = 0; found < most && this.#session.left() > 0; found += 1) {
+      const texts = this.#visible(question).filter(({ by }) => side === undefined || by === side);
+      const passage = await findPassage(this.#session, texts, statementOf(question));
+      if (passage === undefined) break;
+      const again = await this.#without(question, [passage]);
+      looks.push(...again.looks);
+      if (again.verdict !== undefined) return { verdict: again.verdict, looks };
+    }
+    return { verdict: undefined, looks };
+  }
+
+  /** Leaves passages out for the rest of the dispute, and asks again. */
+  async #without(question: Question, passages: readonly LeftOut[]): Promise<Settled> {
+    for (const passage of passages) {
+      this.#leftOut.add(keyOf(passage));
+      this.#session.leaveOut(passage);
+    }
+    const shown = this.#visible(question);
+    if (shown.some(({ name, value }) => name === "result" && hasContent(value))) {
+      return this.#settle(question, shown, { most: MORE_REQUESTS });
+    }
+    const reason = "nothing of the result is left without what was left out";
+    return { verdict: { answer: "not_met", reason }, looks: [] };
+  }
+
+  /** Whether the buyer's shown texts alone break the controls. */
+  async #breaksByBuyer(question: Question): Promise<boolean> {
+    const own = this.#visible(question).filter(({ by }) => by === "buyer");
+    if (own.length === 0) return false;
+    const pair = await this.#session.pair({ shown: [...own, FILLER], statements: [statementOf(question)] });
+    return pair.some((look) => look?.[0]?.isSound === false);
+  }
+
+  /** Leaves out the passages of the buyer's shown texts that break the controls; if that isn't enough, all of them. */
+  async #withoutWordsOfBuyer(question: Question): Promise<Settled> {
+    const searched = await this.#withoutPassages(question, "buyer");
+    if (searched.verdict !== undefined) return searched;
+    if (!(await this.#breaksByBuyer(question))) return searched;
+    return this.#without(
+      question,
+      passagesOf(this.#visible(question)).filter(({ by }) => by === "buyer"),
+    );
+  }
+
+  /** The answer where no text that breaks the controls was found. The texts in view are the seller's, so it gains nothing by that. */
+  async #byDirection(question: Question, looks: readonly Look[]): Promise<Omit<Decided, "question">> {
+    const isForBuyer = directionOf(looks) === "buyer";
+    const answer = isForBuyer && (await this.#deciding.embedded(question)) === "met" ? "unclear" : "not_met";
+    const towards = isForBuyer ? "in the buyer's favour" : "in the seller's favour or nobody's";
+    const reason = `the model answers the service's own questions wrongly, ${towards}, as long as the seller's text is in view`;
+    return { answer, reason, isBinding: true };
+  }
+
+  /** The embedded judge's answer where the buyer's own words break the controls, and no requests are left to ask without them. */
+  async #byEmbedded(question: Question): Promise<Omit<Decided, "question">> {
+    const answer = (await this.#deciding.embedded(question)) === "met" ? "met" : "unclear";
+    const reason = `words of the buyer's make the model answer the service's own questions wrongly: the embedded judge says ${answer}`;
+    return { answer, reason, isBinding: true };
+  }
+
+  /** Finds out which text breaks the controls, and decides without it. */
+  async #afterBreaking(question: Question, looks: readonly Look[]): Promise<Omit<Decided, "question">> {
+    if (question.about === "check") {
+      const alone = await this.#session.pair({ shown: [FILLER], statements: [statementOf(question)] });
+      if (alone.every((look) => look?.[0]?.isSound === false)) {
+        const reason = "the model answers the service's own questions wrongly with nothing but this check in view";
+        return { answer: "unclear", reason, isBinding: false };
+      }
+    }
+    if (await this.#breaksByBuyer(question)) {
+      const again = await this.#withoutWordsOfBuyer(question);
+      if (again.verdict !== undefined) return { ...again.verdict, isBinding: true };
+      if (this.#session.left() === 0) return this.#byEmbedded(question);
+    }
+    const { shown, cut } = withoutWordsOf(this.#deciding.textsOfBuyer, this.#visible(question));
+    if (cut.length > 0) {
+      const again = await this.#settle(question, shown, { most: MORE_REQUESTS });
+      if (again.verdict !== undefined) {
+        for (const one of cut) this.#session.leaveOut(one);
+        return { ...again.verdict, isBinding: true };
+      }
+    }
+    const searched = await this.#withoutPassages(question);
+    if (searched.verdict !== undefined) return { ...searched.verdict, isBinding: true };
+    return this.#byDirection(question, [...looks, ...searched.looks]);
+  }
+
+  /** Decides a question whose controls broke, or whose answers differed. `first` has the looks at it so far. */
+  async #decideAlone(question: Question, first: readonly Look[]): Promise<Decided> {
+    const shown = this.#visible(question);
+    const pair = await this.#settle(question, shown, { most: 2 });
+    if (pair.verdict !== undefined) return { question, ...pair.verdict, isBinding: true };
+    if (!(await this.#works())) throw new UnusableModelError();
+    const { verdict, looks: all } = await this.#settle(question, shown, { most: MORE_REQUESTS, before: pair.looks });
+    if (verdict !== undefined) return { question, ...verdict, isBinding: true };
+    if (all.length === 0) throw new TooFewAnswersError();
+    return { question, ...(await this.#afterBreaking(question, [...first, ...all])) };
+  }
 }
 
 interface Settled {
