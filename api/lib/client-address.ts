@@ -1,8 +1,8 @@
-import { isIPv4, isIPv6 } from "node:net";
+import { isIP } from "node:net";
 
-const IPV6_GROUPS = 8;
+import ipaddr from "ipaddr.js";
+
 const NETWORK_GROUPS = 4;
-const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 /**
  * The client behind an address: an IPv4 address or the /64 network of an IPv6 address, because its owner has all addresses
@@ -10,16 +10,13 @@ const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
  * @example clientOf("2001:db8:0:1::7") // "2001:db8:0:1::/64"
  */
 export function clientOf(ip: string): string {
-  const address = MAPPED_IPV4.exec(ip)?.[1] ?? ip;
-  if (isIPv4(address)) return address;
-  const [plain = ""] = address.split("%");
-  if (!isIPv6(plain)) return "unknown";
-  const [head = "", tail] = plain.split("::");
-  const groups = (part: string) => (part === "" ? [] : part.split(":"));
-  const [before, after] = [groups(head), groups(tail ?? "")];
-  // An embedded IPv4 address at the end takes two groups; it is never in the first half.
-  const width = (list: string[]) => list.length + (list.at(-1)?.includes(".") === true ? 1 : 0);
-  const zeros = tail === undefined ? 0 : IPV6_GROUPS - width(before) - width(after);
-  const network = [...before, ...Array.from({ length: zeros }, () => "0"), ...after].slice(0, NETWORK_GROUPS);
-  return `${network.map((group) => parseInt(group, 16).toString(16)).join(":")}::/64`;
+  const [plain = ""] = ip.split("%");
+  const family = isIP(plain);
+  if (family === 0) return "unknown";
+  if (family === 4) return plain;
+  // Turns an IPv4-mapped address into the IPv4 address.
+  const address = ipaddr.process(plain);
+  if (address instanceof ipaddr.IPv4) return address.toString();
+  const network = address.parts.slice(0, NETWORK_GROUPS).map((group) => group.toString(16));
+  return `${network.join(":")}::/64`;
 }
