@@ -13,6 +13,9 @@ import { ADMIN_KEY } from "./testing/admin-key.ts";
 import { conformance, conformancePage } from "./testing/conformance.ts";
 import { inTurn, runJobs } from "./testing/jobs.ts";
 import type { Job } from "./testing/jobs.ts";
+import type { FileOutcome } from "./testing/mocha-file.ts";
+import { currentCommit, nightlyPage } from "./testing/nightly-page.ts";
+import { isLeftToNight, recordTestedCode } from "./testing/nightly.ts";
 import {
   RESULTS_DIR,
   appendResult,
@@ -27,28 +30,31 @@ import type { Recorded, TestResult } from "./testing/results.ts";
 import { retryFailed } from "./testing/retry.ts";
 import type { FlakyTest } from "./testing/retry.ts";
 import { run } from "./testing/run.ts";
-import { expectedSeconds, FILE_MINUTES, runTestFile } from "./testing/test-file.ts";
+import { expectedSeconds, FILE_MINUTES, NIGHT_FILE_MINUTES, runTestFile } from "./testing/test-file.ts";
 import { clearStarts, reportStarts, twoProcessVariables } from "./testing/two-processes.ts";
 
 const STAGES = ["lint", "contracts", "subgraph", "api", "sdk", "e2e"] as const;
 type Stage = (typeof STAGES)[number];
 
 const HELP = `usage: npm test -- [--only ${STAGES.join("|")}] [--retry-failed] [--json FILE] [--file-minutes N]
-                   [--two-processes] [files …]
+                   [--two-processes] [--nightly] [files …]
 
 Runs the checks (lint), the contract tests, and the tests of subgraph, API, client and whole deals. Test files run side by
 side, three for two cores. They use stacks of their own (own ports, data under .local/test), so \`npm start\` may run at the
 same time. The last line sums up all counts. A full run also compares the results with test/spec-lines.tsv.
+Long campaigns and the tests of unchanged tools are left to \`npm run test:nightly\` (scripts/testing/nightly.ts lists them).
   --only STAGE    run this stage alone; may be repeated
   --retry-failed  rerun each file with a failed test once, alone; tests that then pass are listed as flaky, and the counts
                   are those of the last runs
   --json FILE     also write the measures to this file as one JSON object: cores, seconds, and the seconds and counts of
                   each stage; stages that run side by side overlap
   --file-minutes N
-                  how long a test file may take, 1 to 600 (default ${FILE_MINUTES}); for tests that a variable makes longer
+                  how long a test file may take, 1 to 600 (default ${FILE_MINUTES}, with --nightly ${NIGHT_FILE_MINUTES}); for tests
+                  that a variable makes longer
   --two-processes
                   each API that a test starts gets a second process on its database, and requests alternate between both;
                   the end of the output lists the tests that need one process, with their reasons
+  --nightly       run everything at full size; without --only, also write docs/inside/nightly.md and test/nightly-code.json
   files           run these test files only (with --only)
   --help          this text`;
 
@@ -66,12 +72,15 @@ const { values, positionals: files } = readArguments(
     only: { type: "string", multiple: true },
     "retry-failed": { type: "boolean" },
     json: { type: "string" },
-    "file-minutes": { type: "string", default: String(FILE_MINUTES) },
+    "file-minutes": { type: "string" },
     "two-processes": { type: "boolean" },
+    nightly: { type: "boolean" },
   },
   { allowPositionals: true },
 );
-const limitMinutes = wholeNumber("--file-minutes", values["file-minutes"], 1, 600);
+const isNightly = values.nightly === true;
+const usualMinutes = isNightly ? NIGHT_FILE_MINUTES : FILE_MINUTES;
+const limitMinutes = wholeNumber("--file-minutes", values["file-minutes"] ?? String(usualMinutes), 1, 600);
 const unknown = values.only?.filter((name) => !STAGES.includes(name as Stage)) ?? [];
 if (unknown.length > 0) {
   refuseArguments(`--only: unknown stage "${unknown.join('", "')}" (one of ${STAGES.join(", ")})`);
@@ -82,9 +91,13 @@ if (files.length > 0 && values.only?.length !== 1) {
 for (const file of files) if (!existsSync(file)) refuseArguments(`There is no file ${file}.`);
 const hasTwoProcesses = values["two-processes"] === true;
 const chosen = STAGES.filter((stage) => values.only === undefined || values.only.includes(stage));
+const isFull = chosen.length === STAGES.length && files.length === 0;
+const begunOn = new Date();
 const started = performance.now();
 const failures: string[] = [];
 const flaky: FlakyTest[] = [];
+/** How each mocha file ended the last time that it ran. */
+const outcomes = new Map<string, FileOutcome>();
 // Exiting kills the processes of test files; a signal alone would leave them running.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(signal, () => process.exit(128 + constants.signals[signal]));
@@ -195,8 +208,13 @@ interface TestFile {
 }
 
 async function testFilesOf(stage: Stage): Promise<TestFile[]> {
-  const found = files.length > 0 ? files : await Array.fromAsync(glob(`test/${stage}/**/*.test.ts`));
-  return found.map((file) => ({ stage, file: relative(".", file) }));
+  const toTest = (file: string): TestFile => ({ stage, file: relative(".", file) });
+  if (files.length > 0) return files.map(toTest);
+  const found = (await Array.fromAsync(glob(`test/${stage}/**/*.test.ts`))).map(toTest);
+  if (isNightly) return found;
+  const left = found.filter(({ file }) => isLeftToNight(file));
+  if (left.length > 0) console.log(`${stage}: ${left.length} files are left to npm run test:nightly`);
+  return found.filter((test) => !left.includes(test));
 }
 
 /** Runs the tests of the chosen stages side by side, reruns the failed files if asked to, and reports on each stage. */
@@ -217,8 +235,14 @@ async function runTests(stages: readonly Stage[]): Promise<void> {
   const runFile = async (stage: Stage, file: string): Promise<TestResult[]> => {
     const stack = await stackOf(file)?.open();
     const signal = stack?.lost ?? new AbortController().signal;
-    const env = { TEST_STACK: stack?.facts ?? "", ...(hasTwoProcesses ? twoProcessVariables(file) : {}) };
-    return runTestFile({ stage, file, env, signal, limitMinutes });
+    const env = {
+      TEST_STACK: stack?.facts ?? "",
+      TEST_NIGHTLY: isNightly ? "1" : "",
+      ...(hasTwoProcesses ? twoProcessVariables(file) : {}),
+    };
+    const outcome = await runTestFile({ stage, file, env, signal, limitMinutes });
+    outcomes.set(file, outcome);
+    return outcome.results;
   };
   const jobOf = ({ stage, file }: TestFile): Job => ({
     expectedSeconds: expectedSeconds(file),
@@ -291,6 +315,17 @@ function writeMeasures(file: string): void {
   writeFileSync(file, `${JSON.stringify(measures, rounded)}\n`);
 }
 
+/** Writes what the nightly run has found. */
+function recordNight(): void {
+  const stages = ran.map((stage) => ({ stage, seconds: secondsOf[stage] ?? 0, ...count(readResults(stage)) }));
+  const cores = availableParallelism();
+  const commit = currentCommit();
+  const byName = [...outcomes.values()].sort((one, other) => one.file.localeCompare(other.file));
+  const page = nightlyPage({ date: begunOn, commit, seconds, cores, stages, files: byName, failures });
+  writeFileSync(join("docs", "inside", "nightly.md"), page);
+  recordTestedCode((file) => outcomes.get(file)?.results.every(({ status }) => status !== "failed") ?? false);
+}
+
 for (const stage of chosen) clearResults(stage);
 clearStarts();
 if (chosen.includes("lint")) {
@@ -299,7 +334,7 @@ if (chosen.includes("lint")) {
 }
 const ran = chosen.filter((stage) => stage !== "lint");
 if (ran.length > 0) await runTests(ran);
-if (chosen.length === STAGES.length && files.length === 0) checkConformance();
+if (isFull) checkConformance();
 
 const counts = count(ran.flatMap((stage) => readResults(stage)));
 for (const stage of ran) {
@@ -312,6 +347,7 @@ for (const failure of failures) console.log(`failed: ${failure}`);
 if (hasTwoProcesses) for (const line of reportStarts()) console.log(line);
 const seconds = (performance.now() - started) / 1000;
 if (values.json !== undefined) writeMeasures(values.json);
+if (isFull && isNightly) recordNight();
 console.log(`Took ${seconds.toFixed(0)} s on ${availableParallelism()} cores.`);
 // A failed check counts as a failed test; a passed check isn't counted.
 console.log(`${counts.passed} passed, ${counts.failed + failures.length} failed, ${counts.skipped} skipped`);

@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 
 import type { Deployment } from "../../deploy/system/deployment-file.ts";
 import { readDeployment } from "../../deploy/system/deployment-file.ts";
 import { rpc } from "./chain.ts";
+import { hashFiles } from "./file-hash.ts";
 import { withLock } from "./lock.ts";
 import type { NetworkName } from "./networks.ts";
 import { HARDHAT_NETWORKS } from "./networks.ts";
@@ -22,7 +22,7 @@ export type StepResult = "done" | "unchanged";
 export async function buildContracts(run: RunJob, signal: AbortSignal): Promise<StepResult> {
   return await withLock(join(CACHE_DIR, "contracts.lock"), signal, async () => {
     const stamp = join(CONTRACTS.cache, "local-build.txt");
-    const hash = hashOf([CONTRACTS.sources, CONTRACTS.config, join(ROOT, "package-lock.json")]);
+    const hash = hashFiles([CONTRACTS.sources, CONTRACTS.config, join(ROOT, "package-lock.json")]);
     const stands = [stamp, CONTRACTS.artifacts, CONTRACTS.types].every((path) => existsSync(path));
     if (stands && readFileSync(stamp, "utf8") === hash) return "unchanged";
     await run({
@@ -50,7 +50,7 @@ export async function deployContracts(
   run: RunJob,
 ): Promise<StepResult> {
   const stamp = join(outDir, `${network}.deployed.txt`);
-  const hash = hashOf([CONTRACTS.sources, CONTRACTS.deploy, CONTRACTS.config]);
+  const hash = hashFiles([CONTRACTS.sources, CONTRACTS.deploy, CONTRACTS.config], isRecord);
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === hash && (await standsOnChain(network, rpcPort, outDir))) {
     return "unchanged";
   }
@@ -82,17 +82,5 @@ async function standsOnChain(network: NetworkName, rpcPort: number, outDir: stri
   return codes.every((code) => code !== "0x");
 }
 
-/** A hash of all files below these paths, names included. */
-function hashOf(paths: readonly string[]): string {
-  const hash = createHash("sha256");
-  for (const path of paths) {
-    const files = statSync(path).isDirectory()
-      ? readdirSync(path, { recursive: true, encoding: "utf8" })
-          .filter((file) => !file.startsWith("deployments") && statSync(join(path, file)).isFile())
-          .sort()
-          .map((file) => join(path, file))
-      : [path];
-    for (const file of files) hash.update(relative(ROOT, file)).update("\0").update(readFileSync(file)).update("\0");
-  }
-  return hash.digest("hex");
-}
+/** Deployments write files of their own below the deploy folder. */
+const isRecord = (file: string): boolean => file.startsWith("deployments");

@@ -11,6 +11,7 @@ import type { Network } from "../../api/config/constants.ts";
 import type { StackFacts } from "../../scripts/local/facts.ts";
 import { findFreePorts } from "../../scripts/local/ports.ts";
 import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
+import { campaignSize } from "../fixtures/nightly.ts";
 import { seededRandom } from "../fixtures/random.ts";
 import { openChain } from "../fixtures/stack.ts";
 import type { TestChain } from "../fixtures/stack.ts";
@@ -27,7 +28,12 @@ import { beginDeal, moveOn, newPair } from "./support/random-deals.ts";
 import type { Pair, RandomDeal } from "./support/random-deals.ts";
 import { ALL_AT_ONCE, isOnDisk, noProcessLeft, StackProcess, THE_STACK_ITSELF } from "./support/stack-process.ts";
 
-const SECONDS = Number(process.env["STACK_KILL_SECONDS"] ?? 60);
+const SECONDS = campaignSize({
+  unit: "seconds of deals while the stack's processes are killed",
+  nightly: 600,
+  eachPush: 60,
+  variable: "STACK_KILL_SECONDS",
+});
 const PAIRS = 4;
 const VICTIMS = [
   "graph-base-sepolia",

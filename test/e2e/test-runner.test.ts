@@ -7,6 +7,8 @@ import { assert } from "chai";
 import { isPidRunning } from "../../scripts/local/process-identity.ts";
 import { conformance } from "../../scripts/testing/conformance.ts";
 import { runMochaFile } from "../../scripts/testing/mocha-file.ts";
+import { campaignNotes } from "../../scripts/testing/nightly-page.ts";
+import { isLeftToNight, NIGHT_FILES, testedCode } from "../../scripts/testing/nightly.ts";
 import { appendResult, clearResults, readResults, resultsFile } from "../../scripts/testing/results.ts";
 import type { TestResult } from "../../scripts/testing/results.ts";
 import { retryFailed } from "../../scripts/testing/retry.ts";
@@ -159,6 +161,29 @@ describe("the test runner", () => {
   });
 });
 
+describe("the files that npm test leaves to the night", () => {
+  it("exist, and so does the code that they test", () => {
+    for (const { file, code = [] } of NIGHT_FILES) {
+      for (const path of [file, ...code]) assert.isTrue(existsSync(path), path);
+    }
+  });
+
+  it("are left out while their code is the one that the last nightly run tested", () => {
+    const tested = testedCode(() => true);
+    for (const { file, code } of NIGHT_FILES) {
+      assert.isTrue(isLeftToNight(file, tested), file);
+      assert.strictEqual(isLeftToNight(file, { ...tested, [file]: "of other code" }), code === undefined, file);
+      assert.strictEqual(isLeftToNight(file, {}), code === undefined, file);
+    }
+    assert.isFalse(isLeftToNight("test/api/http/bounds.test.ts", tested));
+  });
+
+  it("print their sizes and seeds for the page of the nightly run", () => {
+    const output = "size: 600 seconds of kills\n  seed: 7\n  ✔ resize: 3 (seed: 4)\n";
+    assert.deepEqual(campaignNotes(output), ["600 seconds of kills", "seed: 7"]);
+  });
+});
+
 describe("the conformance check", () => {
   const problemsOf = (title: string) =>
     conformance([{ stage: STAGE, file: "a.test.ts", title, status: "passed" }]).problems.filter((problem) =>
@@ -188,6 +213,15 @@ describe("the conformance check", () => {
       "The decision D61 is proven by no passing test.",
     ]);
     assert.strictEqual(missing.length, 51);
+  });
+
+  it("counts no file that is left to the night as a proof", () => {
+    const [night] = NIGHT_FILES;
+    const found = conformance([
+      { stage: STAGE, file: night?.file ?? "", title: "[D1] at night", status: "passed" },
+      { stage: STAGE, file: "a.test.ts", title: "[D2] each push", status: "passed" },
+    ]);
+    assert.deepEqual([...found.proofs.keys()], ["D2"]);
   });
 
   it("refuses an id that doesn't exist", () => {

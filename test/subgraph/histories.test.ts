@@ -3,6 +3,7 @@ import { concat, parseAbi } from "viem";
 import type { Address, Hex } from "viem";
 
 import { scoreAbi } from "../../api/chain/abis.ts";
+import { campaignSize } from "../fixtures/nightly.ts";
 import { seededRandom } from "../fixtures/random.ts";
 import { History } from "./support/history.ts";
 import type { Marketplace } from "./support/marketplace.ts";
@@ -10,8 +11,13 @@ import { littleEndian } from "./support/marketplace.ts";
 import { ownStack } from "./support/own-stack.ts";
 
 const PARTIES = 8;
-/** Two to four new escrows a round. `HISTORY_ROUNDS` makes a longer history; answers hold up to 1,000 escrows. */
-const ROUNDS = Number(process.env["HISTORY_ROUNDS"] ?? 60);
+/** Two to four new escrows a round. Answers hold up to 1,000 escrows. */
+const ROUNDS = campaignSize({
+  unit: "rounds of a random history",
+  nightly: 300,
+  eachPush: 60,
+  variable: "HISTORY_ROUNDS",
+});
 const STATES = ["None", "Funded", "Delivered", "Released", "Refunded", "Disputed", "Resolved", "Abandoned"];
 const RETRY_SCORE = 8;
 const SYSTEM = 0;

@@ -1,9 +1,4 @@
 // The market figures of stored deals. The chain and its time are real.
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
-
 import { assert } from "chai";
 
 import { createLease, leaseModel } from "../../../api/jobs/lease.ts";
@@ -15,8 +10,6 @@ import type { TestAgent, TestApi } from "../../fixtures/api.ts";
 import { limitsWith } from "../../fixtures/limits.ts";
 import { assertMarket, BROAD, NARROW, randomMarket, releasedDeal, storeMarket } from "../../fixtures/market.ts";
 import type { StoredMarket } from "../../fixtures/market.ts";
-import type { MarketProcessOptions } from "../../fixtures/market-process.ts";
-import { untilRuns } from "../../fixtures/processes.ts";
 import { readsOf } from "../../fixtures/profile.ts";
 import { seededRandom } from "../../fixtures/random.ts";
 import { until } from "../../fixtures/until.ts";
@@ -270,57 +263,4 @@ describe("the workers that compute market figures", () => {
     assert.strictEqual(await step(AbortSignal.abort()), "stopped");
     assert.strictEqual(await figures().countDocuments(), 0);
   });
-});
-
-describe("workers that are killed while they compute market figures", () => {
-  const KILLS = Number(process.env["MARKET_KILLS"] ?? 3);
-  const LONGEST_LIFE_MS = 600;
-  const DEALS = 6_000;
-
-  it("leave whole figures or none, and the next one goes on", async () => {
-    const random = seededRandom();
-    const databaseName = `test_market_kill_${process.pid}`;
-    const api = await startTestApi({ databaseName, timings: ALWAYS });
-    const options: MarketProcessOptions = { databaseName, leaseMs: 200 };
-    const start = () =>
-      spawn(process.execPath, ["test/fixtures/market-process.ts", JSON.stringify(options)], {
-        stdio: ["ignore", "pipe", "inherit"],
-      });
-    const end = async (victim: ChildProcess) => {
-      victim.kill("SIGKILL");
-      if (victim.exitCode === null && victim.signalCode === null) await once(victim, "exit");
-    };
-    const { figures } = api.container.features.analytics.models;
-    const { apiKey: key } = await api.registerAgent();
-    const block = await api.container.chains[NETWORK].head();
-    const market = randomMarket(random, block.timestamp, DEALS);
-    await storeMarket(api, NETWORK, market, block.number);
-    const assertWhole = async (): Promise<boolean> => {
-      const records = await figures.find().lean();
-      if (records.length === 0) return false;
-      assert.lengthOf(records, 3);
-      assert.lengthOf([...new Set(records.map(({ computedAt }) => computedAt.getTime()))], 1);
-      for (const [window, seconds] of Object.entries(WINDOWS)) {
-        const { body } = await api.request("GET", `${PATH}?window=${window}&network=${NETWORK}`, { key });
-        assertMarket(body.data.networks[0], market, { end: block.timestamp, seconds });
-      }
-      return true;
-    };
-    try {
-      for (let kill = 0; kill < KILLS; kill += 1) {
-        const victims = [start(), start()];
-        await Promise.all(victims.map(untilRuns));
-        await sleep(random() * LONGEST_LIFE_MS);
-        await Promise.all(victims.map(end));
-        if (await assertWhole()) await figures.deleteMany({});
-      }
-      await figures.deleteMany({});
-      const last = start();
-      await until("the next worker has computed", async () => (await figures.countDocuments()) === 3);
-      await end(last);
-      assert.ok(await assertWhole());
-    } finally {
-      await api.close();
-    }
-  }).timeout(180_000);
 });

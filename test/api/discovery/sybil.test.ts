@@ -4,11 +4,18 @@ import { assert } from "chai";
 import type { StackFacts } from "../../../scripts/local/facts.ts";
 import { listingBody, readStack, startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
+import { campaignSize } from "../../fixtures/nightly.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import { until } from "../../fixtures/until.ts";
 import { Marketplace } from "../../subgraph/support/marketplace.ts";
 
-const WASH_DEALS = 100;
+/** More than the honest seller's. */
+const WASH_DEALS = campaignSize({
+  unit: "deals of two wallets with each other",
+  nightly: 100,
+  eachPush: 30,
+  variable: "WASH_DEALS",
+});
 const BUYERS = 15;
 const TEXT = {
   title: "Quokka census",
@@ -84,7 +91,10 @@ describe("two wallets that deal with each other", () => {
 
     await Promise.all([wash(), sellToMany()]);
 
-    const scoreOf = new Map([[services.honest, BUYERS / 100], ...services.washed.map((id) => [id, 1] as const)]);
+    const scoreOf = new Map([
+      [services.honest, BUYERS / 100],
+      ...services.washed.map((id) => [id, WASH_DEALS / 100] as const),
+    ]);
     const results = await until("the ranking has every settlement", async () => {
       const found = await discover();
       // The words of rows that have just been written again count a little differently until the index is tidied.
@@ -101,6 +111,6 @@ describe("two wallets that deal with each other", () => {
     );
     const trustOf = ({ explanation }: Result) => explanation["trust"] ?? NaN;
     assert.closeTo(trustOf(first), 1 + 0.3 * 0.15 * (1 - 1 / BUYERS / 2), 1e-9);
-    for (const washed of others) assert.closeTo(trustOf(washed), 1 + 0.3 * (1 / 10) * (1 / 2), 1e-9);
+    for (const washed of others) assert.closeTo(trustOf(washed), 1 + 0.3 * (WASH_DEALS / 100 / 10) * (1 / 2), 1e-9);
   }).timeout(DEALS_TIMEOUT_MS);
 });

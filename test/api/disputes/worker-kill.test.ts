@@ -16,14 +16,20 @@ import { act, deliverDeal, fundedDeal, listService, ONE_USDC } from "../../fixtu
 import type { Market } from "../../fixtures/deals.ts";
 import { BAD, DECIDED, GOOD, resolverKey } from "../../fixtures/disputes.ts";
 import { limitsWith } from "../../fixtures/limits.ts";
+import { campaignSize } from "../../fixtures/nightly.ts";
 import { startWorker, untilRuns } from "../../fixtures/processes.ts";
 import { seededRandom } from "../../fixtures/random.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import type { TestChain } from "../../fixtures/stack.ts";
 import { until } from "../../fixtures/until.ts";
 
-/** How long disputes are opened, in seconds: one batch by default. */
-const SECONDS = Number(process.env["DISPUTE_KILL_SECONDS"] ?? "0");
+/** How long disputes are opened; a batch at least. */
+const SECONDS = campaignSize({
+  unit: "seconds of disputes while workers are killed",
+  nightly: 600,
+  eachPush: 0,
+  variable: "DISPUTE_KILL_SECONDS",
+});
 const BATCH = 6;
 /** No more are opened while so many are open: workers that live for seconds rule slowly. */
 const MOST_OPEN = 18;

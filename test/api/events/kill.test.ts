@@ -16,11 +16,17 @@ import { START } from "../../fixtures/follower.ts";
 import { serveIndexer } from "../../fixtures/indexer-server.ts";
 import type { IndexerServer } from "../../fixtures/indexer-server.ts";
 import { KilledProcesses } from "../../fixtures/killed-processes.ts";
+import { campaignSize } from "../../fixtures/nightly.ts";
 import { seededRandom } from "../../fixtures/random.ts";
 import { until } from "../../fixtures/until.ts";
 
-/** How long the load runs, in seconds. */
-const SECONDS = Number(process.env["EVENT_KILL_SECONDS"] ?? "20");
+/** How long the load runs. */
+const SECONDS = campaignSize({
+  unit: "seconds of load while API processes and workers are killed",
+  nightly: 600,
+  eachPush: 20,
+  variable: "EVENT_KILL_SECONDS",
+});
 /** In a short run, the leases of killed processes end with them, or little would be left of it. */
 const IS_SHORT = SECONDS < 60;
 const AGENTS = 5;

@@ -10,10 +10,16 @@ import type { TestApi } from "../../fixtures/api.ts";
 import { checkOut, listService, openMarket } from "../../fixtures/deals.ts";
 import { announce } from "../../fixtures/event-stream.ts";
 import { limitsWith } from "../../fixtures/limits.ts";
+import { campaignSize } from "../../fixtures/nightly.ts";
 import { openChain } from "../../fixtures/stack.ts";
 
-/** Requests of a route. `npm run test:fuzz` sets more. */
-const EXAMPLES = Number(process.env["FUZZ_EXAMPLES"] ?? "25");
+/** Requests of a route, beside those that walk its bounds. `npm run test:fuzz` sets the variable. */
+const EXAMPLES = campaignSize({
+  unit: "generated requests a route",
+  nightly: 1_000,
+  eachPush: 5,
+  variable: "FUZZ_EXAMPLES",
+});
 const SEED = Number(process.env["FUZZ_SEED"] ?? "20260218");
 const ONLY = process.env["FUZZ_ONLY"];
 /** Where the command wants the report. */
@@ -34,7 +40,7 @@ describe("generated requests", () => {
   });
   after(() => api.close());
 
-  it(`[D33] ${EXAMPLES} a route find no 5xx and nothing that /openapi.json doesn't say (needs Python, venv and pip)`, async function () {
+  it("[D33] find no 5xx and nothing that /openapi.json doesn't say (needs Python, venv and pip)", async function () {
     try {
       await installSchemathesis();
     } catch (error) {
@@ -89,7 +95,8 @@ describe("generated requests", () => {
     });
     const seconds = (performance.now() - started) / 1_000;
     const { output, ...measures } = report;
-    console.log(`${report.cases} requests to ${report.operations} routes in ${seconds.toFixed(0)} s, seed: ${SEED}`);
+    console.log(`${report.cases} requests to ${report.operations} routes in ${seconds.toFixed(0)} s`);
+    console.log(`seed: ${SEED}`);
     if (REPORT !== undefined) {
       mkdirSync(dirname(REPORT), { recursive: true });
       writeFileSync(REPORT, JSON.stringify({ seed: SEED, examples: EXAMPLES, seconds, ...measures }));

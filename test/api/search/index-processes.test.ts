@@ -10,19 +10,21 @@ import { startApiProcess } from "../../fixtures/api-process.ts";
 import type { ApiProcess } from "../../fixtures/api-process.ts";
 import { listingBody, readStack, startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
+import { atNight } from "../../fixtures/nightly.ts";
 import { installObjectStore, startObjectStore, variablesOf } from "../../fixtures/object-store.ts";
 import { startWorker } from "../../fixtures/processes.ts";
 import { until } from "../../fixtures/until.ts";
 
 const FOLDER = "a folder";
 const OBJECT_STORE = "an object store";
+const PLACES = atNight([FOLDER, OBJECT_STORE], [FOLDER]);
 /** Four processes start at once, and two of them load the encoder. */
 const START_MS = 180_000;
 const TEST_MS = 300_000;
 const LEASE = "listings-index";
 
 describe("two API processes and two workers that share a search index", () => {
-  for (const place of [FOLDER, OBJECT_STORE]) {
+  for (const place of PLACES) {
     // Where no object store can be installed, the folder alone proves the facts of the specification.
     const proves = (ids: string) => (place === FOLDER ? `${ids} ` : "");
     describe(`in ${place}`, () => {
