@@ -25,7 +25,7 @@ export class WrongChainError extends ChainUnavailableError {
 export class PriceUnavailableError extends Error {
   override readonly name = "PriceUnavailableError";
   /** Facts for the client: the token and the age of its price. */
-  readonly facts: Readonly<Record<string, string | number>> | undefined;
+  readonly facts: { token: string; updatedAt: number; maxPriceAge: number } | undefined;
 
   constructor(message: string, { facts, ...options }: ErrorOptions & { facts?: PriceUnavailableError["facts"] } = {}) {
     super(message, options);

@@ -76,15 +76,6 @@ const CLIENT_CLASSES = [
 ] as const satisfies readonly RateClass[];
 export type ClientClass = (typeof CLIENT_CLASSES)[number];
 
-/** Which limit an answer of 429 is about: `details` of each of them. */
-export interface FullWindow {
-  /** Class of the calls that share the window, such as `registration`. */
-  window: RateClass | "eventStreams";
-  /** Whose calls it counts. */
-  countedBy: "address" | "key" | "agent";
-  limit: number;
-}
-
 /** Whether a class counts by client address instead of by key. */
 export function isClientClass(rateClass: RateClass): rateClass is ClientClass {
   return (CLIENT_CLASSES as readonly RateClass[]).includes(rateClass);

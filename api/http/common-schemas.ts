@@ -36,11 +36,22 @@ export const addressOutput = z.templateLiteral(["0x", z.string()]).meta({
 /** A time in an answer, ISO 8601. */
 export const timestampOutput = z.iso.datetime();
 
+/** An amount in the smallest units of a token, or a whole number too large for JSON: a decimal string. */
+export const tokenUnits = z.string().regex(/^\d+$/);
+
+/** A call that a wallet can send as is. */
+export const contractCall = z
+  .object({
+    to: addressOutput,
+    data: z.string().regex(/^0x([0-9a-fA-F]{2})*$/),
+    value: z.literal("0").meta({ description: "wei" }),
+    chainId: z.int(),
+    description: z.string(),
+  })
+  .meta({ id: "ContractCall" });
+
 /** An amount of US dollars in an answer: a decimal string with at most 6 decimals. */
-export const usdOutput = z
-  .string()
-  .regex(/^\d+(\.\d{1,6})?$/)
-  .meta({ description: "US dollars, at most 6 decimals" });
+export const usdOutput = z.string().regex(/^\d+(\.\d{1,6})?$/);
 
 const MAX_URL_LENGTH = 2_048;
 
@@ -67,18 +78,28 @@ function isWebUrl(text: string): boolean {
   return username === "" && password === "" && hostname !== "";
 }
 
+/** Bodies by the names of their schemas, so that a schema has one body of a kind. */
+const bodies = new Map<string, z.ZodType>();
+
+/** Names a body after what it holds, as its schema is named: `TransactionAnswer`. */
+function named<Body extends z.ZodType>(content: z.ZodType, suffix: string, body: Body): Body {
+  const id = content.meta()?.id;
+  if (id === undefined) return body;
+  const name = id + suffix;
+  const known = bodies.get(name) ?? body.meta({ id: name });
+  bodies.set(name, known);
+  return known as Body;
+}
+
 /** Body of a list answer. */
 export function listOf<Item extends z.ZodType>(item: Item) {
-  return z.object({
-    success: z.literal(true),
-    data: z.array(item),
-    nextCursor: z.string().nullable().meta({ description: "Null on the last page" }),
-  });
+  const page = z.object({ success: z.literal(true), data: z.array(item), nextCursor: z.string().nullable() });
+  return named(item, "Page", page);
 }
 
 /** Body of an answer with one record. */
 export function dataOf<Data extends z.ZodType>(data: Data) {
-  return z.object({ success: z.literal(true), data });
+  return named(data, "Answer", z.object({ success: z.literal(true), data }));
 }
 
 /** A free-form JSON object, kept as received. */

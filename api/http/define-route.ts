@@ -7,6 +7,7 @@ import type { CallClass, RateClass } from "../config/constants.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { Operation } from "./operation.ts";
+import type { Tag } from "./tags.ts";
 
 export type HttpMethod = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
@@ -111,11 +112,13 @@ interface RouteSpec<
   /** Full path with `{parameters}`. A path under `/api/v1` is also served under `/v1`. */
   path: string;
   /** Heading in the API description. */
-  tag: string;
+  tag: Tag;
   /** One line for the API description. */
   summary: string;
   /** More for the API description: rules, choices, side effects. */
   description?: string;
+  /** Routes for operators have a description of their own. Those that take the admin key are always for operators. */
+  audience?: "operators";
   auth: Auth;
   limitClass: LimitClass;
   budget: BudgetClass;
@@ -188,9 +191,10 @@ export interface RouteDefinition<Deps> {
   name: string;
   method: HttpMethod;
   path: string;
-  tag: string;
+  tag: Tag;
   summary: string;
   description?: string;
+  audience?: "operators";
   auth: AuthPolicy;
   limitClass: LimitClass;
   budget: BudgetClass;
@@ -215,6 +219,9 @@ export interface RouteDefinition<Deps> {
 
 /** The schema of a part that a route doesn't declare: it must be empty. */
 const NOTHING = z.strictObject({});
+
+/** The body of a route that takes none. */
+const NO_BODY = z.strictObject({}).meta({ id: "EmptyRequest" });
 
 /**
  * Declares a route: its input, its answers and its errors. `.handle` adds the handler.
@@ -242,7 +249,7 @@ export function defineRoute<
       ...spec,
       ...(beforeParsing === undefined ? {} : { beforeParsing }),
       query: spec.query ?? NOTHING,
-      ...(spec.body === undefined && spec.method !== "GET" ? { body: NOTHING } : {}),
+      ...(spec.body === undefined && spec.method !== "GET" ? { body: NO_BODY } : {}),
       storesResponse: spec.storesResponse ?? true,
       provisional: spec.provisional ?? [],
       readsOnly: spec.readsOnly ?? spec.method === "GET",

@@ -1,5 +1,7 @@
 import { z } from "zod";
 
+import type { ERROR_DETAILS } from "./error-details.ts";
+
 /**
  * The catalogue of errors: code, HTTP status, text.
  * Codes are stable and machine-readable; texts are for people. It lists every error that the API answers.
@@ -108,15 +110,20 @@ export const ERROR_CATALOGUE = {
 /** A code from the catalogue. */
 export type ErrorCode = keyof typeof ERROR_CATALOGUE;
 
-/** Body of every error answer. */
-export const errorBody = z
-  .object({
-    success: z.literal(false),
-    error: z.string().meta({ description: "What went wrong, for people" }),
-    code: z.string().meta({ description: "What went wrong, for programs" }),
-    details: z.unknown().optional().meta({ description: "Facts about the error; their form depends on the code" }),
-  })
-  .meta({ id: "Error" });
+/** `details` of an error; undefined for a code that never has any. */
+type DetailsOf<Code extends ErrorCode> = Code extends keyof typeof ERROR_DETAILS
+  ? z.input<(typeof ERROR_DETAILS)[Code]> | undefined
+  : undefined;
+
+/** Body of an error answer. */
+interface ErrorBody {
+  success: false;
+  /** For people. */
+  error: string;
+  /** For programs. */
+  code: ErrorCode;
+  details?: unknown;
+}
 
 /** Body of the 401 of ucp messages. Its exact text is part of the protocol. */
 export const inactiveKeyBody = z
@@ -124,9 +131,9 @@ export const inactiveKeyBody = z
   .meta({ id: "InactiveKeyError" });
 
 /** Optional parts of an error. */
-export interface ApiErrorOptions {
+export interface ApiErrorOptions<Code extends ErrorCode = ErrorCode> {
   /** Facts for the client. Never secrets or internals. */
-  details?: unknown;
+  details?: DetailsOf<Code>;
   /** Response headers. */
   headers?: Readonly<Record<string, string>>;
   /** Seconds after which a retry may succeed; sent as `Retry-After`. */
@@ -135,13 +142,13 @@ export interface ApiErrorOptions {
 }
 
 /** An error that is reported to the client. Any other thrown value becomes `internal_error`. */
-export class ApiError extends Error {
-  readonly code: ErrorCode;
+export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
+  readonly code: Code;
   readonly status: number;
   readonly details: unknown;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
+  constructor(code: Code, options: ApiErrorOptions<Code> = {}) {
     super(ERROR_CATALOGUE[code].text, { cause: options.cause });
     this.name = "ApiError";
     this.code = code;
@@ -154,7 +161,7 @@ export class ApiError extends Error {
   }
 
   /** The body of the answer. */
-  toBody(): z.infer<typeof errorBody> | z.infer<typeof inactiveKeyBody> {
+  toBody(): ErrorBody | z.infer<typeof inactiveKeyBody> {
     if (this.code === "inactive_api_key") return { error: ERROR_CATALOGUE.inactive_api_key.text };
     const body = { success: false as const, error: this.message, code: this.code };
     return this.details === undefined ? body : { ...body, details: this.details };
@@ -170,5 +177,5 @@ export interface ValidationIssue {
 
 /** The error for a request that doesn't match its schema, with every issue. */
 export function validationError(issues: readonly ValidationIssue[]): ApiError {
-  return new ApiError("validation_error", { details: issues });
+  return new ApiError("validation_error", { details: [...issues] });
 }

@@ -1,77 +1,120 @@
+import { STATUS_CODES } from "node:http";
+
 import { z } from "zod";
 import { createDocument } from "zod-openapi";
-import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject, ZodOpenApiResponsesObject } from "zod-openapi";
+import type {
+  ZodOpenApiOperationObject,
+  ZodOpenApiOverride,
+  ZodOpenApiPathsObject,
+  ZodOpenApiResponsesObject,
+} from "zod-openapi";
 
-import { refusalOf } from "./authenticate.ts";
 import { takesIdempotencyKeys } from "./define-route.ts";
 import type { RouteDefinition } from "./define-route.ts";
-import { ERROR_CATALOGUE, errorBody, inactiveKeyBody } from "./errors.ts";
-import type { ErrorCode } from "./errors.ts";
-import { paymentRequiredOutput } from "./payment-required.ts";
+import { describedErrors, ErrorResponses } from "./error-responses.ts";
 import { headersOf } from "./response-headers.ts";
+import { isPayable } from "./route-errors.ts";
+import { shareParts } from "./shared-parts.ts";
+import { TAGS } from "./tags.ts";
 
 /** An OpenAPI 3.1 document. */
 export type ApiDescription = ReturnType<typeof createDocument>;
 
-/** Authentication reads the database, which may be unavailable. Signatures count only where they are required. */
-const KEY_ERRORS: readonly ErrorCode[] = [
-  ...(["request_signature_invalid", "request_timestamp_expired"] as const),
-  "service_unavailable",
-];
-const IDEMPOTENCY_ERRORS: readonly ErrorCode[] = ["idempotency_key_reused", "request_in_progress"];
-const PAYMENT_ERRORS: readonly ErrorCode[] = ["payment_required", "payment_verification_failed", "settlement_pending"];
-/** Error codes of a call that can be paid for. Verifying a payment needs the chain. */
-const PAYMENT_ROUTE_ERRORS: readonly ErrorCode[] = [
-  ...PAYMENT_ERRORS,
-  "payment_identifier_reused",
-  "chain_unavailable",
-  "facilitator_unavailable",
-];
-const LIMIT_ERRORS: readonly ErrorCode[] = ["rate_limit_exceeded", "service_unavailable"];
-const BODY_ERRORS: readonly ErrorCode[] = ["malformed_json", "payload_too_large", "unsupported_media_type"];
+/** What a description says beside its routes. */
+export interface DescriptionOptions {
+  routes: readonly RouteDefinition<never>[];
+  /** Version of the API. */
+  version: string;
+  /** Where the service is reached; without it, paths are relative to the document. */
+  publicUrl: string | undefined;
+}
+
+/** Whether a route is described apart from those for agents. */
+export function isForOperators({ auth, audience }: RouteDefinition<never>): boolean {
+  return auth === "admin" || audience === "operators";
+}
 
 /** The API description, generated from the same schemas that validate requests and answers. */
-export function describeApi(routes: readonly RouteDefinition<never>[], version: string): ApiDescription {
+export function describeApi({ routes, version, publicUrl }: DescriptionOptions): ApiDescription {
+  const errors = new ErrorResponses(routes);
   const paths: ZodOpenApiPathsObject = {};
   for (const route of routes) {
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route) };
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route, errors) };
   }
-  return createDocument({
-    openapi: "3.1.0",
-    info: {
-      title: "Agent marketplace and escrow settlement",
-      version,
-      description:
-        "Agents list services, find each other, contract, and pay through on-chain escrow.\n\n" +
-        "Authenticate with the header `X-API-Key` (preferred) or with `Authorization: Bearer`. " +
-        "Every path under `/api/v1` is also served under `/v1`. Errors have the shape " +
-        "`{success: false, error, code, details?}`. Amounts of tokens are decimal strings in token units.",
-    },
-    externalDocs: { description: "Guides", url: "/guides" },
-    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
-    paths,
-    components: {
-      securitySchemes: {
-        apiKey: {
-          type: "apiKey",
-          in: "header",
-          name: "X-API-Key",
-          description: "Preferred. `svc_` followed by 64 hexadecimal characters.",
-        },
-        bearer: {
-          type: "http",
-          scheme: "bearer",
-          description: "The same key as a bearer token; X-API-Key is preferred.",
-        },
-        admin: {
-          type: "http",
-          scheme: "bearer",
-          description: "The operator's `ADMIN_API_KEY`. Without that variable the service has no admin routes.",
-        },
+  const document = createDocument(
+    {
+      openapi: "3.1.0",
+      info: {
+        title: "Agent marketplace and escrow settlement",
+        version,
+        description:
+          "Agents list services, find each other, contract, and pay through on-chain escrow.\n\n" +
+          "Authenticate with the header `X-API-Key` (preferred) or with `Authorization: Bearer`. " +
+          "Every path under `/api/v1` is also served under `/v1`. Errors have the shape " +
+          "`{success: false, error, code, details?}`. Amounts of tokens are decimal strings in token units. `nextCursor` is null on the last page. Every answer has " +
+          "`X-Request-Id`: the request's own if that has 1 to 64 letters, digits, dots, dashes or underscores. The answer to a " +
+          "call that was paid for has its receipt, base64 JSON, in `X-PAYMENT-RESPONSE` (x402 v1) or `PAYMENT-RESPONSE` (v2).",
       },
+      externalDocs: { description: "Guides", url: "/guides" },
+      ...(publicUrl === undefined ? {} : { servers: [{ url: publicUrl }] }),
+      security: KEY_SECURITY,
+      tags: tagsOf(routes),
+      paths,
+      components: { securitySchemes: securitySchemesOf(routes) },
     },
-  });
+    { override: withoutNoise },
+  );
+  return shareParts(document);
 }
+
+function tagsOf(routes: readonly RouteDefinition<never>[]): { name: string; description: string }[] {
+  return [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name, description: TAGS[name] }));
+}
+
+function securitySchemesOf(routes: readonly RouteDefinition<never>[]) {
+  const { admin, ...keys } = SECURITY_SCHEMES;
+  return routes.some(({ auth }) => auth === "admin") ? { admin, ...keys } : keys;
+}
+
+const SECURITY_SCHEMES = {
+  apiKey: {
+    type: "apiKey",
+    in: "header",
+    name: "X-API-Key",
+    description: "Preferred. `svc_` followed by 64 hexadecimal characters.",
+  },
+  bearer: {
+    type: "http",
+    scheme: "bearer",
+    description: "The same key as a bearer token; X-API-Key is preferred.",
+  },
+  admin: {
+    type: "http",
+    scheme: "bearer",
+    description: "The operator's `ADMIN_API_KEY`. Without that variable the service has no admin routes.",
+  },
+} as const;
+
+/**
+ * Leaves out what tells a reader of answers nothing: the bounds of safe integers, the pattern beside a format, and that an
+ * object has no other fields or is an object, where its fields say so. Answers never have undeclared fields, but later versions may
+ * add some.
+ */
+const withoutNoise: ZodOpenApiOverride = ({ jsonSchema, zodSchema, io }) => {
+  if (JSON.stringify(jsonSchema.propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames;
+  // One generator needs the type of an optional boolean.
+  if (jsonSchema.const !== undefined && (io === "output" || jsonSchema.type !== "boolean")) delete jsonSchema.type;
+  if (io === "input") return;
+  if (jsonSchema.format === "date-time") delete jsonSchema.pattern;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  // A strict object, or a named list of values, is one schema for requests and answers.
+  const { def } = zodSchema._zod;
+  if (def.type === "enum" && z.globalRegistry.get(zodSchema)?.id === undefined) delete jsonSchema.type;
+  if (def.type !== "object" || def.catchall !== undefined) return;
+  delete jsonSchema.additionalProperties;
+  if (Object.keys(def.shape).length > 0) delete jsonSchema.type;
+};
 
 const IDEMPOTENCY_HEADER = z.object({
   "Idempotency-Key": z
@@ -86,34 +129,25 @@ const IDEMPOTENCY_HEADER = z.object({
     }),
 });
 
-function operationOf(route: RouteDefinition<never>): ZodOpenApiOperationObject {
+function operationOf(route: RouteDefinition<never>, errors: ErrorResponses): ZodOpenApiOperationObject {
   const responses: ZodOpenApiResponsesObject = {};
-  const isPayable = PAYMENT_ERRORS.some((code) => errorCodesOf(route).has(code));
-  const headersOfStatus = (status: string) => headersOf(route, Number(status), isPayable);
   for (const [status, schema] of Object.entries(route.responses)) {
     const types = route.produces ?? ["application/json"];
     responses[status as "200"] = {
-      description: route.summary,
-      headers: headersOfStatus(status),
+      description: STATUS_CODES[status] ?? "",
+      headers: headersOf(route, Number(status), isPayable(route)),
       content: Object.fromEntries(types.map((type) => [type, { schema }])),
     };
   }
-  for (const [status, codes] of errorsByStatus(route)) {
-    const own = route.responses[Number(status)];
-    responses[status as "400"] = {
-      headers: headersOfStatus(status),
-      description: codes.map((code) => `\`${code}\`: ${ERROR_CATALOGUE[code].text}`).join("\n\n"),
-      content: {
-        "application/json": { schema: own === undefined ? schemaOf(codes) : z.union([own, schemaOf(codes)]) },
-      },
-    };
+  for (const [status, codes] of describedErrors(route)) {
+    responses[status as "400"] = errors.of(route, status, codes);
   }
   return {
     operationId: route.name,
     tags: [route.tag],
     summary: route.summary,
     ...(route.description === undefined ? {} : { description: route.description }),
-    security: securityOf(route),
+    ...securityOf(route),
     requestParams: {
       ...(route.params === undefined ? {} : { path: route.params as z.ZodObject }),
       query: route.query as z.ZodObject,
@@ -138,58 +172,12 @@ function requestHeadersOf(route: RouteDefinition<never>): { header?: z.ZodObject
   return Object.keys(headers).length === 0 ? {} : { header: z.object(headers) };
 }
 
-/** The 402 that asks for a payment and the 401 of ucp messages have bodies of their own. */
-function schemaOf(codes: readonly ErrorCode[]): z.ZodType {
-  if (codes.includes("inactive_api_key")) return z.union([inactiveKeyBody, errorBody]);
-  const asking = codes.filter((code) => PAYMENT_ERRORS.includes(code));
-  if (asking.length === 0) return errorBody;
-  return asking.length === codes.length ? paymentRequiredOutput : z.union([paymentRequiredOutput, errorBody]);
-}
+/** A key in either header: what a route takes that says nothing else. */
+const KEY_SECURITY: Record<string, string[]>[] = [{ apiKey: [] }, { bearer: [] }];
 
-/** Whether a route's answers are never kept for a repeat with the same `Idempotency-Key`. */
-export function keepsNoAnswer(route: RouteDefinition<never>): boolean {
-  return takesIdempotencyKeys(route) && !route.storesResponse;
-}
-
-function hasPricedCalls({ auth, budget }: RouteDefinition<never>): boolean {
-  return auth !== "none" && budget !== "none";
-}
-
-/** Every code that a route may answer: those that it declares and those that the pipeline adds. */
-export function errorCodesOf(route: RouteDefinition<never>): ReadonlySet<ErrorCode> {
-  // A route without a budget that asks for a payment sells prepaid packs and declares so.
-  const isPayable = hasPricedCalls(route) || route.errors.includes("payment_required");
-  return new Set<ErrorCode>([
-    "validation_error",
-    ...(route.body === undefined ? [] : BODY_ERRORS),
-    ...(takesIdempotencyKeys(route) ? IDEMPOTENCY_ERRORS : []),
-    ...(keepsNoAnswer(route) ? (["already_processed"] as const) : []),
-    // A paid call isn't run again if its answer couldn't be kept.
-    ...(isPayable && !route.readsOnly ? (["already_processed"] as const) : []),
-    // Keys and limits are in the database, which may be unavailable.
-    ...(route.limitClass === "unlimited" ? [] : LIMIT_ERRORS),
-    ...(route.limitClass === "developerAccess" ? (["too_many_attempts"] as const) : []),
-    ...(hasPricedCalls(route) ? PAYMENT_ROUTE_ERRORS : []),
-    ...(route.auth === "none" ? [] : KEY_ERRORS),
-    ...(route.auth === "none" ? [] : ([refusalOf(route.auth)] as const)),
-    ...route.errors,
-    "internal_error",
-  ]);
-}
-
-function errorsByStatus(route: RouteDefinition<never>): Map<string, ErrorCode[]> {
-  const grouped = new Map<string, ErrorCode[]>();
-  for (const code of errorCodesOf(route)) {
-    const status = String(ERROR_CATALOGUE[code].status);
-    grouped.set(status, [...(grouped.get(status) ?? []), code]);
-  }
-  return grouped;
-}
-
-function securityOf(route: RouteDefinition<never>): Record<string, string[]>[] {
-  if (route.auth === "none") return [];
-  if (route.auth === "admin") return [{ admin: [] }];
-  if (route.auth === "bearerKey") return [{ bearer: [] }];
-  const keys: Record<string, string[]>[] = [{ apiKey: [] }, { bearer: [] }];
-  return route.auth === "apiKey" ? keys : [...keys, {}];
+function securityOf({ auth }: RouteDefinition<never>): { security?: Record<string, string[]>[] } {
+  if (auth === "apiKey") return {};
+  if (auth === "none") return { security: [] };
+  if (auth === "admin") return { security: [{ admin: [] }] };
+  return { security: auth === "bearerKey" ? [{ bearer: [] }] : [...KEY_SECURITY, {}] };
 }

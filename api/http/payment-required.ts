@@ -29,7 +29,7 @@ const paymentOutput = z.object({
 export type PaymentOffer = z.infer<typeof paymentOutput>;
 
 /** Codes of the 402 that asks for a payment. */
-const PAYMENT_CODES = ["payment_required", "payment_verification_failed", "settlement_pending"] as const;
+export const PAYMENT_CODES = ["payment_required", "payment_verification_failed", "settlement_pending"] as const;
 export type PaymentCode = (typeof PAYMENT_CODES)[number];
 
 /** Body of a 402 for an exhausted budget or a prepaid pack, which official x402 v1 clients read too. */
@@ -49,7 +49,20 @@ export const paymentRequiredOutput = z
       .optional()
       .meta({ description: "The exhausted budget; missing where a prepaid pack is paid for" }),
     payment: paymentOutput,
-    details: z.unknown().optional().meta({ description: "Why a payment doesn't count, or its transaction" }),
+    details: z
+      .object({
+        reason: z
+          .string()
+          .optional()
+          .meta({ description: "`payment_verification_failed`: why the payment doesn't count" }),
+        chainTime: z.number().optional(),
+        wallTime: z.number().optional(),
+        txHash: z
+          .string()
+          .optional()
+          .meta({ description: "`settlement_pending`: the payment's transaction, if known" }),
+      })
+      .optional(),
     x402Version: z.literal(1).optional(),
     accepts: z
       .array(z.record(z.string(), z.unknown()))
@@ -58,13 +71,16 @@ export const paymentRequiredOutput = z
   })
   .meta({ id: "PaymentRequired" });
 
+/** Why a payment doesn't count, or its transaction. */
+export type PaymentDetails = z.infer<typeof paymentRequiredOutput>["details"];
+
 /** The contents of a 402. */
 export interface PaymentDemand {
   code: PaymentCode;
   message: string;
   budget: BudgetState | undefined;
   payment: PaymentOffer;
-  details?: unknown;
+  details?: PaymentDetails;
   /** Payment requirements of x402 version 1; undefined if no signed payment is asked for. */
   accepts?: readonly Record<string, unknown>[] | undefined;
 }

@@ -9,36 +9,26 @@ function header<Value extends z.ZodType>(id: string, value: Value, description: 
 }
 
 const wholeNumber = z.int().min(0);
-const encodedJson = z.string().optional();
 
-/** The rate-limit headers that every answer has. */
+/** The rate-limit headers that every answer has. `X-Request-Id` and the receipts are described once, for the whole API. */
 const EVERY_ANSWER = {
-  "X-RateLimit-Limit": header("RateLimitLimit", wholeNumber.clone(), "Calls in a window of 60 seconds"),
-  "X-RateLimit-Remaining": header("RateLimitRemaining", wholeNumber.clone(), "Calls that are left in the window"),
-  "X-RateLimit-Reset": header("RateLimitReset", wholeNumber.clone(), "Seconds until the whole limit is free again"),
-  "X-Request-Id": header(
-    "RequestId",
-    z.string().regex(/^[A-Za-z0-9._-]{1,64}$/),
-    "The request's own `X-Request-Id` if it is well-formed",
-  ),
+  "X-RateLimit-Limit": header("Limit", wholeNumber.clone(), "Calls in a window of 60 seconds"),
+  "X-RateLimit-Remaining": header("Remaining", wholeNumber.clone(), "Calls that are left in the window"),
+  "X-RateLimit-Reset": header("Reset", wholeNumber.clone(), "Seconds until the whole limit is free again"),
 };
 const RETRY_AFTER_DESCRIPTION = "Seconds after which a retry may succeed";
 const retryAfter = z.int().min(1);
-const sometimesRetryAfter = header("MaybeRetryAfter", retryAfter.optional(), RETRY_AFTER_DESCRIPTION);
+const sometimesRetryAfter = header("Retry", retryAfter.optional(), RETRY_AFTER_DESCRIPTION);
 const alwaysRetryAfter = header("RetryAfter", retryAfter.clone(), RETRY_AFTER_DESCRIPTION);
 const replayed = header(
-  "IdempotencyReplayed",
+  "Replayed",
   z.literal("true").optional(),
   "The answer is that of an earlier request with the same Idempotency-Key",
 );
 const challenge = header("Challenge", z.string().optional(), "How a key is sent, if the key was missing or invalid");
-const RECEIPTS = {
-  "X-PAYMENT-RESPONSE": header("PaymentResponseV1", encodedJson.clone(), "Receipt of an x402 v1 payment, base64 JSON"),
-  "PAYMENT-RESPONSE": header("PaymentResponseV2", encodedJson.clone(), "Receipt of an x402 v2 payment, base64 JSON"),
-};
 /** Names of the headers with the receipt of a payment. */
-export const RECEIPT_HEADERS: readonly string[] = Object.keys(RECEIPTS);
-const asked = header("PaymentRequired", encodedJson.clone(), "What x402 v2 clients are to pay, base64 JSON");
+export const RECEIPT_HEADERS: readonly string[] = ["X-PAYMENT-RESPONSE", "PAYMENT-RESPONSE"];
+const asked = header("PaymentRequired", z.string().optional(), "What x402 v2 clients are to pay, base64 JSON");
 
 const ACCEPTED = 202;
 const FIRST_ERROR = 400;
@@ -56,7 +46,6 @@ export function headersOf(route: RouteDefinition<never>, status: number, isPayab
     ...(status === TOO_MANY_REQUESTS ? { "Retry-After": alwaysRetryAfter } : {}),
     ...(status === UNAUTHORIZED ? { "WWW-Authenticate": challenge } : {}),
     ...(status < FIRST_ERROR && takesIdempotencyKeys(route) ? { "Idempotency-Replayed": replayed } : {}),
-    ...(status < FIRST_ERROR && isPayable ? RECEIPTS : {}),
     ...(status < FIRST_ERROR ? route.responseHeaders : {}),
     ...(status === PAYMENT_REQUIRED && isPayable ? { "PAYMENT-REQUIRED": asked } : {}),
   });

@@ -26,6 +26,14 @@ const INVISIBLE =
   String.raw`\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f` +
   String.raw`\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8`;
 
+/** The pattern of each kind in the API description. */
+export const PATTERN_OF_TEXT: Readonly<Record<FieldKind, string>> = {
+  name: textPattern(FORBIDDEN.name),
+  longText: textPattern(FORBIDDEN.longText),
+  nameQuery: textPattern(FORBIDDEN.nameQuery),
+  query: textPattern(FORBIDDEN.query),
+};
+
 /**
  * A non-blank text of a kind. Its length is counted in code points, as JSON Schema does, so an emoji counts
  * once.
@@ -46,7 +54,7 @@ export function textSchema({ kind, max }: { kind: FieldKind; max: number }) {
       const fault = textFault(kind, text);
       if (fault !== undefined) issue(fault);
     })
-    .meta({ override: { type: "string", minLength: 1, maxLength: max, pattern: textPattern(FORBIDDEN[kind]) } });
+    .meta({ override: { type: "string", minLength: 1, maxLength: max, pattern: PATTERN_OF_TEXT[kind] } });
 }
 
 /** No forbidden character, and at least one visible character. */

@@ -33,15 +33,17 @@ const readScore = defineRoute({
   budget: "none",
   query: z.strictObject({ address: addressSchema }),
   responses: {
-    200: z.object({
-      address: addressOutput,
-      network: networkSchema,
-      onChainScore: z.number().int(),
-      discoveryScore: z.number().min(0).max(1),
-      graduated: z.boolean().meta({ description: "Whether the score allows mainnet checkout" }),
-      graduationScore: z.literal(MAINNET_GRADUATION_SCORE),
-      maxJobValueUsd: z.number().nullable().meta({ description: "US dollars; null for unlimited" }),
-    }),
+    200: z
+      .object({
+        address: addressOutput,
+        network: networkSchema,
+        onChainScore: z.number().int(),
+        discoveryScore: z.number().min(0).max(1),
+        graduated: z.boolean().meta({ description: "Whether the score allows mainnet checkout" }),
+        graduationScore: z.literal(MAINNET_GRADUATION_SCORE),
+        maxJobValueUsd: z.number().nullable().meta({ description: "US dollars; null for unlimited" }),
+      })
+      .meta({ id: "Score" }),
   },
   errors: ["chain_unavailable", "service_unavailable"],
 }).handle(async ({ query: { address } }, { scoreReaders }: Pick<AgentsDeps, "scoreReaders">) => {
@@ -71,7 +73,9 @@ const readPublicKey = defineRoute({
   budget: "none",
   params: agentIdParams,
   responses: {
-    200: z.object({ agentId: z.string(), publicKey: z.string().regex(/^0x04[0-9a-f]{128}$/) }),
+    200: z
+      .object({ agentId: z.string(), publicKey: z.string().regex(/^0x04[0-9a-f]{128}$/) })
+      .meta({ id: "PublicKey" }),
   },
   errors: ["not_found", "service_unavailable"],
 }).handle(async ({ params }, { agents }: Pick<AgentsDeps, "agents">) => {
@@ -91,12 +95,14 @@ const readDiscoveryScore = defineRoute({
   budget: "api",
   params: agentIdParams,
   responses: {
-    200: z.object({
-      agentId: z.string(),
-      discoveryScore: z.number().min(0).max(1),
-      onChainScore: z.number().int(),
-      lastSynced: timestampOutput,
-    }),
+    200: z
+      .object({
+        agentId: z.string(),
+        discoveryScore: z.number().min(0).max(1),
+        onChainScore: z.number().int(),
+        lastSynced: timestampOutput,
+      })
+      .meta({ id: "DiscoveryScore" }),
   },
   errors: ["not_found", "indexer_unavailable"],
 }).handle(async ({ params }, { agents, standings }: Pick<AgentsDeps, "agents" | "standings">) => {

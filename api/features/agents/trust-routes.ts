@@ -114,11 +114,13 @@ const readTrust = defineRoute({
       context.addIssue({ code: "custom", path: ["cursor"], message: "belongs to another network" });
     }),
   responses: {
-    200: z.object({
-      success: z.literal(true),
-      data: trustOutput,
-      nextCursor: z.string().nullable().meta({ description: "Null on the last page of `scoreHistory`" }),
-    }),
+    200: z
+      .object({
+        success: z.literal(true),
+        data: trustOutput,
+        nextCursor: z.string().nullable().meta({ description: "Null on the last page of `scoreHistory`" }),
+      })
+      .meta({ id: "AgentTrustAnswer" }),
   },
   errors: ["not_found", "indexer_unavailable"],
 }).handle(async ({ params, query }, { agents, agentRegistry, historyReaders, declinesOf }: TrustDeps) => {

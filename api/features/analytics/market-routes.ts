@@ -19,38 +19,41 @@ const FEW = `null for fewer than ${LEAST_DEALS} of them`;
 const count = z.int().min(0);
 const seconds = z.int().min(0).nullable();
 
-const figures = {
-  deals: count.meta({ description: "Escrows that ended as released, or as resolved after a dispute" }),
-  released: count,
-  resolved: count,
-  refunded: count.meta({ description: "Jobs that the seller declined; no deals" }),
-  abandoned: count.meta({ description: "Jobs that were never delivered; no deals" }),
-  volumeUsd: usdOutput.meta({ description: "Value of the deals, each by the share that its seller was paid" }),
-  disputed: count.meta({ description: "Deals whose buyer opened a dispute" }),
-  disputeRate: z
-    .number()
-    .min(0)
-    .max(1)
-    .nullable()
-    .meta({ description: `Share of the deals that were disputed; ${FEW}` }),
-  medianDealUsd: usdOutput.nullable().meta({ description: `Median deposit of the deals; ${FEW}` }),
-  medianUnitPriceUsd: usdOutput
-    .nullable()
-    .meta({ description: `Median price of the deals: deposit by quantity; ${FEW}` }),
-  medianSecondsToDeliver: seconds.meta({ description: `From the funding to the delivery of the deals; ${FEW}` }),
-  medianSecondsToRelease: seconds.meta({
-    description: `From the delivery to the release of the released escrows; ${FEW}`,
-  }),
-  excluded: z
-    .object({ deals: count, volumeUsd: usdOutput })
-    .meta({ description: "Deals that are in none of the other figures" }),
-};
-
-const categoryOutput = z
+const figures = z
   .object({
-    category: z.string().nullable().meta({ description: "At checkout; null for escrows without a checkout" }),
-    ...figures,
+    deals: count.meta({ description: "Escrows that ended as released, or as resolved after a dispute" }),
+    released: count,
+    resolved: count,
+    refunded: count.meta({ description: "Jobs that the seller declined; no deals" }),
+    abandoned: count.meta({ description: "Jobs that were never delivered; no deals" }),
+    volumeUsd: usdOutput.meta({ description: "Value of the deals, each by the share that its seller was paid" }),
+    disputed: count.meta({ description: "Deals whose buyer opened a dispute" }),
+    disputeRate: z
+      .number()
+      .min(0)
+      .max(1)
+      .nullable()
+      .meta({ description: `Share of the deals that were disputed; ${FEW}` }),
+    medianDealUsd: usdOutput.nullable().meta({ description: `Median deposit of the deals; ${FEW}` }),
+    medianUnitPriceUsd: usdOutput
+      .nullable()
+      .meta({ description: `Median price of the deals: deposit by quantity; ${FEW}` }),
+    medianSecondsToDeliver: seconds.meta({ description: `From the funding to the delivery of the deals; ${FEW}` }),
+    medianSecondsToRelease: seconds.meta({
+      description: `From the delivery to the release of the released escrows; ${FEW}`,
+    }),
+    excluded: z
+      .object({ deals: count, volumeUsd: usdOutput })
+      .meta({ description: "Deals that are in none of the other figures" }),
   })
+  .meta({ id: "MarketFigures" });
+
+const categoryOutput = figures
+  .and(
+    z.object({
+      category: z.string().nullable().meta({ description: "At checkout; null for escrows without a checkout" }),
+    }),
+  )
   .meta({ id: "MarketCategory" });
 
 const networkOutput = z
@@ -60,7 +63,7 @@ const networkOutput = z
     end: timestampOutput.meta({ description: "Exclusive; by the chain's time" }),
     computedAt: timestampOutput,
     indexedBlock: count.meta({ description: "The figures have the chain's moves up to this block" }),
-    total: z.object(figures).meta({ id: "MarketFigures" }),
+    total: figures,
     categories: z.array(categoryOutput).meta({ description: "Those in which escrows ended, the largest volume first" }),
   })
   .meta({ id: "NetworkMarket" });
@@ -81,12 +84,14 @@ const readMarket = defineRoute({
   query: z.strictObject({ window: z.enum(WINDOWS).default("7d"), network: networkSchema.optional() }),
   responses: {
     200: dataOf(
-      z.object({
-        window: z.enum(WINDOWS),
-        networks: z
-          .array(networkOutput)
-          .meta({ description: "A network is missing until its figures are computed for the first time" }),
-      }),
+      z
+        .object({
+          window: z.enum(WINDOWS),
+          networks: z
+            .array(networkOutput)
+            .meta({ description: "A network is missing until its figures are computed for the first time" }),
+        })
+        .meta({ id: "Market" }),
     ),
   },
 }).handle(async ({ query }, { market }: MarketDeps) => {

@@ -55,15 +55,17 @@ const readFractal = defineRoute({
   }),
   responses: {
     200: dataOf(
-      z.object({
-        metric: z.enum(SERIES_METRICS),
-        scope: z.enum(SERIES_SCOPES),
-        network: networkSchema,
-        start: timestampOutput,
-        end: timestampOutput.meta({ description: "Exclusive" }),
-        ...exponents,
-        indexedBlock: z.int(),
-      }),
+      z
+        .object({
+          metric: z.enum(SERIES_METRICS),
+          scope: z.enum(SERIES_SCOPES),
+          network: networkSchema,
+          start: timestampOutput,
+          end: timestampOutput.meta({ description: "Exclusive" }),
+          ...exponents,
+          indexedBlock: z.int(),
+        })
+        .meta({ id: "MarketSeries" }),
     ),
   },
   errors: ["indexer_unavailable"],
@@ -88,8 +90,10 @@ const analyseFractal = defineRoute({
   summary: "Scaling exponents of a given series",
   description: "Nothing is stored.",
   readsOnly: true,
-  body: z.strictObject({ series: z.array(z.number()).min(MIN_SERIES_LENGTH).max(FRACTAL_MAX_LENGTH) }),
-  responses: { 200: dataOf(z.object(exponents)) },
+  body: z
+    .strictObject({ series: z.array(z.number()).min(MIN_SERIES_LENGTH).max(FRACTAL_MAX_LENGTH) })
+    .meta({ id: "SeriesRequest" }),
+  responses: { 200: dataOf(z.object(exponents).meta({ id: "SeriesExponents" })) },
 }).handle(({ body }) => ({ status: 200, body: { success: true, data: answerOf(body.series) } }));
 
 function answerOf(series: number[]) {

@@ -20,7 +20,9 @@ const listCategories = defineRoute({
   budget: "none",
   query: z.strictObject({}),
   responses: {
-    200: z.object({ categories: z.array(category.extend({ children: z.array(category).readonly() })).readonly() }),
+    200: z
+      .object({ categories: z.array(category.extend({ children: z.array(category).readonly() })).readonly() })
+      .meta({ id: "Taxonomy" }),
   },
 }).handle(() => ({ status: 200, body: { categories: TAXONOMY } }));
 

@@ -22,6 +22,7 @@ export interface ChainPushDeps {
 const receiveChainPush = defineRoute({
   name: "chains.announceBlock",
   method: "POST",
+  audience: "operators",
   path: "/internal/webhooks/chain",
   tag: "Internal",
   summary: "Accepts a push from an RPC provider: something has happened on a chain",

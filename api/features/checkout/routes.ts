@@ -54,13 +54,12 @@ const checkout = defineRoute({
   tag: "Checkout",
   summary: "Checks out a service: creates a transaction and the terms of its escrow",
   description:
-    "The buyer's wallet sends `calls` in order, waits for the receipt and posts its hash to `fundEndpoint`. Tokens that are " +
-    "sent to `escrowContract` by a plain transfer instead fund nothing and are lost. A wallet " +
-    "without gas signs `gasless.typedData` instead, and any other wallet sends `gasless.relay` with the signature. The " +
-    "quote holds for 15 minutes. The 2% fee is part of `amount` and is never refunded; `refundableAmount` is the rest. " +
-    "If the seller requires a minimum time to deliver, it must still be left when the escrow is funded at the quote's " +
-    "end: `deliveryDeadlineSeconds` must then be at least that time plus 15 minutes (409 `seller_terms_not_met` gives it " +
-    "as `minDeliveryDeadlineSeconds`).",
+    "The buyer's wallet sends `calls` in order, waits for the receipt and posts its hash to `fundEndpoint`. Tokens " +
+    "that are sent to `escrowContract` by a plain transfer instead fund nothing and are lost. A wallet without gas " +
+    "signs `gasless.typedData` instead, and any other wallet sends `gasless.relay` with the signature. The quote " +
+    "holds for 15 minutes. The 2% fee is part of `amount` and is never refunded; `refundableAmount` is the rest. A " +
+    "seller's minimum time to deliver counts from the quote's end: 409 `seller_terms_not_met` gives the lowest " +
+    "`deliveryDeadlineSeconds` that works.",
   auth: "apiKey",
   limitClass: "checkout",
   budget: "transaction",

@@ -5,9 +5,8 @@ import {
   DELIVERY_DEADLINE_SECONDS,
   DISPUTE_WINDOW_SECONDS,
 } from "../../config/constants.ts";
-import { dataOf, jsonObject, networkSchema, webUrlSchema } from "../../http/common-schemas.ts";
+import { contractCall, dataOf, jsonObject, networkSchema, webUrlSchema } from "../../http/common-schemas.ts";
 import { CHECK_LIMITS } from "../criteria/document.ts";
-import { contractCall } from "../transactions/schemas.ts";
 import { GASLESS_OBSTACLES } from "./gasless.ts";
 
 const MAX_QUANTITY = 1_000_000;
@@ -16,36 +15,38 @@ const seconds = (range: { min: number; max: number; default: number }) =>
   z.int().min(range.min).max(range.max).default(range.default).meta({ description: "seconds" });
 
 /** Body of a checkout. */
-export const checkoutBody = z.strictObject({
-  serviceId: z.string().min(1).max(100),
-  quantity: z.int().min(1).max(MAX_QUANTITY).default(1),
-  paymentMethod: z
-    .string()
-    .regex(/^[a-z0-9]{1,16}$/, "must be the lower-case name of a token, for example usdc")
-    .meta({ description: "`usdc` or `weth`" }),
-  callbackUrl: webUrlSchema.optional(),
-  requestPayload: jsonObject.optional(),
-  disputeWindow: seconds(DISPUTE_WINDOW_SECONDS),
-  abandonmentGrace: seconds(ABANDONMENT_GRACE_SECONDS),
-  deliveryDeadlineSeconds: seconds(DELIVERY_DEADLINE_SECONDS),
-  network: networkSchema.optional().meta({ description: "If given, must be the network of the service" }),
-  criteria: z
-    .strictObject({
-      schema: jsonObject
-        .optional()
-        .meta({ description: "JSON Schema (2020-12, or draft-07 if it says so) that the result must match" }),
-      checks: z
-        .array(z.string().min(1).max(CHECK_LIMITS.length))
-        .max(CHECK_LIMITS.checks)
-        .optional()
-        .meta({
-          description:
-            "What else the result must satisfy: a CEL expression after `cel:`, which code evaluates, or a sentence, which a " +
-            "judge reads",
-        }),
-    })
-    .optional(),
-});
+export const checkoutBody = z
+  .strictObject({
+    serviceId: z.string().min(1).max(100),
+    quantity: z.int().min(1).max(MAX_QUANTITY).default(1),
+    paymentMethod: z
+      .string()
+      .regex(/^[a-z0-9]{1,16}$/, "must be the lower-case name of a token, for example usdc")
+      .meta({ description: "`usdc` or `weth`" }),
+    callbackUrl: webUrlSchema.optional(),
+    requestPayload: jsonObject.optional(),
+    disputeWindow: seconds(DISPUTE_WINDOW_SECONDS),
+    abandonmentGrace: seconds(ABANDONMENT_GRACE_SECONDS),
+    deliveryDeadlineSeconds: seconds(DELIVERY_DEADLINE_SECONDS),
+    network: networkSchema.optional().meta({ description: "If given, must be the network of the service" }),
+    criteria: z
+      .strictObject({
+        schema: jsonObject
+          .optional()
+          .meta({ description: "JSON Schema (2020-12, or draft-07 if it says so) that the result must match" }),
+        checks: z
+          .array(z.string().min(1).max(CHECK_LIMITS.length))
+          .max(CHECK_LIMITS.checks)
+          .optional()
+          .meta({
+            description:
+              "What else the result must satisfy: a CEL expression after `cel:`, which code evaluates, or a sentence, which a " +
+              "judge reads",
+          }),
+      })
+      .optional(),
+  })
+  .meta({ id: "CheckoutRequest" });
 
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
 const bytes32 = z.string().regex(/^0x[0-9a-f]{64}$/);
@@ -106,42 +107,46 @@ const gaslessFunding = z
 
 /** Answer of a checkout: everything that the buyer's wallet needs. */
 export const checkoutAnswer = dataOf(
-  z.object({
-    transactionId: z.string(),
-    paymentInstructions: z.object({
-      escrowContract: address.meta({
-        description: "Never to be paid by a plain transfer, which funds nothing and loses the tokens",
-      }),
-      escrowId: bytes32,
-      sellerAddress: address,
-      tokenAddress: address,
-      amount: units.meta({ description: "Gross deposit in token units, the 2% fee included" }),
-      disputeWindow: z.int(),
-      recommendedDisputeWindow: z.int().meta({
-        description:
-          "The dispute window that this service advises for a deposit of this value, in seconds: 300 up to $25, 3,600 up to " +
-          "$1,000, 86,400 above. It is only advice: check out again with `disputeWindow` to take it",
-      }),
-      abandonmentGrace: z.int(),
-      criteriaHash: bytes32,
-      fundEndpoint: z.string(),
-      network: networkSchema,
-      chainId: z.int(),
-      deadline: z.int().meta({ description: "Last moment at which the seller may deliver, in unix seconds" }),
-      quoteExpiresAt: z.iso.datetime(),
-      platformFee: units.meta({ description: "Part of the deposit that is never refunded" }),
-      refundableAmount: units.meta({
-        description: "What the buyer gets back on a refund or an abandonment: the deposit minus the fee",
-      }),
-      calls: z.array(contractCall).meta({ description: "approve and createEscrow, to be sent in this order" }),
-      gasless: gaslessFunding.nullable().meta({
-        description: "An alternative to `calls`: a signature that anyone may relay. Null if none would count",
-      }),
-      gaslessReason: z.enum(GASLESS_OBSTACLES).nullable().meta({
-        description:
-          "Why `gasless` is null: the token has no EIP-3009, or the buyer's wallet has code (also by EIP-7702) and no ERC-1271",
-      }),
-      warning: z.string().meta({ description: "What loses the deposit, for people and language models" }),
-    }),
-  }),
+  z
+    .object({
+      transactionId: z.string(),
+      paymentInstructions: z
+        .object({
+          escrowContract: address.meta({
+            description: "Never to be paid by a plain transfer, which funds nothing and loses the tokens",
+          }),
+          escrowId: bytes32,
+          sellerAddress: address,
+          tokenAddress: address,
+          amount: units.meta({ description: "Gross deposit in token units, the 2% fee included" }),
+          disputeWindow: z.int(),
+          recommendedDisputeWindow: z.int().meta({
+            description:
+              "The dispute window that this service advises for a deposit of this value, in seconds: 300 up to $25, 3,600 up to " +
+              "$1,000, 86,400 above. It is only advice: check out again with `disputeWindow` to take it",
+          }),
+          abandonmentGrace: z.int(),
+          criteriaHash: bytes32,
+          fundEndpoint: z.string(),
+          network: networkSchema,
+          chainId: z.int(),
+          deadline: z.int().meta({ description: "Last moment at which the seller may deliver, in unix seconds" }),
+          quoteExpiresAt: z.iso.datetime(),
+          platformFee: units.meta({ description: "Part of the deposit that is never refunded" }),
+          refundableAmount: units.meta({
+            description: "What the buyer gets back on a refund or an abandonment: the deposit minus the fee",
+          }),
+          calls: z.array(contractCall).meta({ description: "approve and createEscrow, to be sent in this order" }),
+          gasless: gaslessFunding.nullable().meta({
+            description: "An alternative to `calls`: a signature that anyone may relay. Null if none would count",
+          }),
+          gaslessReason: z.enum(GASLESS_OBSTACLES).nullable().meta({
+            description:
+              "Why `gasless` is null: the token has no EIP-3009, or the buyer's wallet has code (also by EIP-7702) and no ERC-1271",
+          }),
+          warning: z.string().meta({ description: "What loses the deposit, for people and language models" }),
+        })
+        .meta({ id: "PaymentInstructions" }),
+    })
+    .meta({ id: "Checkout" }),
 );

@@ -15,28 +15,32 @@ export interface CriteriaDeps {
 const result = z.enum(RESULTS).meta({ description: "`open`: needs judgement, or couldn't be evaluated" });
 const detail = z.string().meta({ description: "The reason" });
 
-const checkBody = z.strictObject({
-  responsePayload: jsonObject
-    .optional()
-    .meta({ description: "Only from the seller before the delivery. By default the payload that was handed over" }),
-});
+const checkBody = z
+  .strictObject({
+    responsePayload: jsonObject
+      .optional()
+      .meta({ description: "Only from the seller before the delivery. By default the payload that was handed over" }),
+  })
+  .meta({ id: "CheckRequest" });
 
 const checkAnswer = dataOf(
-  z.object({
-    facts: z.array(z.object({ name: z.enum(FACT_NAMES), result, detail }).meta({ id: "Fact" })),
-    checks: z.array(
-      z
-        .object({
-          text: z.string(),
-          kind: z.enum(["expression", "words"]).meta({ description: "Only an expression is evaluated" }),
-          result,
-          detail,
-        })
-        .meta({ id: "CriteriaCheck" }),
-    ),
-    result: result.meta({ description: "`fail` if anything fails, else `open` if anything is open, else `pass`" }),
-    indexedBlock: z.int().meta({ description: "Subgraph block at which the deal's state was read" }),
-  }),
+  z
+    .object({
+      facts: z.array(z.object({ name: z.enum(FACT_NAMES), result, detail }).meta({ id: "Fact" })),
+      checks: z.array(
+        z
+          .object({
+            text: z.string(),
+            kind: z.enum(["expression", "words"]).meta({ description: "Only an expression is evaluated" }),
+            result,
+            detail,
+          })
+          .meta({ id: "CriteriaCheck" }),
+      ),
+      result: result.meta({ description: "`fail` if anything fails, else `open` if anything is open, else `pass`" }),
+      indexedBlock: z.int().meta({ description: "Subgraph block at which the deal's state was read" }),
+    })
+    .meta({ id: "CheckResult" }),
 );
 
 const checkPayload = defineRoute({

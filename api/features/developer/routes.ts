@@ -46,12 +46,14 @@ const requestAccess = defineRoute({
   auth: "none",
   limitClass: "developerAccess",
   budget: "none",
-  body: z.strictObject({
-    email: emailSchema,
-    name: textSchema({ kind: "name", max: NAME_MAX_LENGTH }).optional(),
-    useCase: textSchema({ kind: "longText", max: USE_CASE_MAX_LENGTH }).optional(),
-  }),
-  responses: { 202: dataOf(z.object({ message: z.string() })) },
+  body: z
+    .strictObject({
+      email: emailSchema,
+      name: textSchema({ kind: "name", max: NAME_MAX_LENGTH }).optional(),
+      useCase: textSchema({ kind: "longText", max: USE_CASE_MAX_LENGTH }).optional(),
+    })
+    .meta({ id: "DeveloperAccessRequest" }),
+  responses: { 202: dataOf(z.object({ message: z.string() }).meta({ id: "MailNotice" })) },
   errors: ["mail_unavailable", "service_unavailable"],
 }).handle(async ({ body }, { developerAccess }: DeveloperDeps) => {
   await configured(developerAccess).request(body);
@@ -68,10 +70,12 @@ const verifyToken = defineRoute({
   auth: "apiKey",
   limitClass: "general",
   budget: "api",
-  body: z.strictObject({
-    token: z.string().regex(/^[0-9a-f]{64}$/, "Must be the token of the mail: 64 hexadecimal digits"),
-  }),
-  responses: { 200: dataOf(z.object({ agentId: z.string(), kya: kyaOutput })) },
+  body: z
+    .strictObject({
+      token: z.string().regex(/^[0-9a-f]{64}$/, "Must be the token of the mail: 64 hexadecimal digits"),
+    })
+    .meta({ id: "MailVerification" }),
+  responses: { 200: dataOf(z.object({ agentId: z.string(), kya: kyaOutput }).meta({ id: "VerifiedAgent" })) },
   errors: ["verification_token_invalid", "mail_unavailable", "not_found"],
 }).handle(async ({ caller, body, requestId, operation }, { developerAccess }: DeveloperDeps) => {
   const level = await configured(developerAccess).verify(caller.agentId, body.token, { requestId, operation });

@@ -19,21 +19,28 @@ export interface DiscoverDeps {
 const MAX_RESULTS = 50;
 const RELEVANCE_DIGITS = 4;
 
-const discoverBody = z.strictObject({
-  query: textSchema({ kind: "query", max: QUERY_MAX_LENGTH }).meta({ description: "What to find, in English" }),
-  filters: z
-    .strictObject({
-      minTrustScore: z.number().min(0).max(1).optional().meta({ description: "Minimum discoveryScore of the seller" }),
-      maxPrice: z
-        .number()
-        .min(0)
-        .optional()
-        .meta({ description: `Maximum price of a unit. ${USD_BOUND}` }),
-    })
-    .optional(),
-  limit: z.int().min(1).max(MAX_RESULTS).default(MAX_RESULTS).meta({ description: "Maximum number of results" }),
-  explain: z.boolean().optional().meta({ description: "Adds to each result how it came to its place" }),
-});
+const discoverBody = z
+  .strictObject({
+    query: textSchema({ kind: "query", max: QUERY_MAX_LENGTH }).meta({ description: "What to find, in English" }),
+    filters: z
+      .strictObject({
+        minTrustScore: z
+          .number()
+          .min(0)
+          .max(1)
+          .optional()
+          .meta({ description: "Minimum discoveryScore of the seller" }),
+        maxPrice: z
+          .number()
+          .min(0)
+          .optional()
+          .meta({ description: `Maximum price of a unit. ${USD_BOUND}` }),
+      })
+      .optional(),
+    limit: z.int().min(1).max(MAX_RESULTS).default(MAX_RESULTS).meta({ description: "Maximum number of results" }),
+    explain: z.boolean().optional().meta({ description: "Adds to each result how it came to its place" }),
+  })
+  .meta({ id: "DiscoverRequest" });
 
 /** One result. */
 export const discoverResult = z

@@ -1,10 +1,9 @@
 import { z } from "zod";
 
 import { EVIDENCE_LIMITS, NETWORKS } from "../../config/constants.ts";
-import { dataOf, jsonObject, webUrlSchema } from "../../http/common-schemas.ts";
+import { contractCall, dataOf, jsonObject, webUrlSchema } from "../../http/common-schemas.ts";
 import { textSchema } from "../../http/text-schema.ts";
 import { DISPUTE_OUTCOMES, RESOLUTION_METHODS, RESOLVED_BY } from "../../indexer/schemas.ts";
-import { contractCall } from "../transactions/schemas.ts";
 import { EVIDENCE_TYPES } from "./judging/case.ts";
 
 /** The states of a dispute. */
@@ -37,12 +36,14 @@ export const disputeParams = z.strictObject({ disputeId: z.string().min(1).max(M
 export const disputedTransactionParams = z.strictObject({ id: z.string().min(1).max(MAX_ID_LENGTH) });
 
 /** Body of `POST /disputes`. The agent's identity comes from the key. */
-export const disputeBody = z.strictObject({
-  transactionId: z.string().min(1).max(MAX_ID_LENGTH),
-  reason: longText(EVIDENCE_LIMITS.textLength),
-  evidence: z.array(z.strictObject(evidence)).max(EVIDENCE_LIMITS.items).default([]),
-  criteria,
-});
+export const disputeBody = z
+  .strictObject({
+    transactionId: z.string().min(1).max(MAX_ID_LENGTH),
+    reason: longText(EVIDENCE_LIMITS.textLength),
+    evidence: z.array(z.strictObject(evidence)).max(EVIDENCE_LIMITS.items).default([]),
+    criteria,
+  })
+  .meta({ id: "DisputeRequest" });
 export type DisputeBody = z.output<typeof disputeBody>;
 
 const complete = z
@@ -72,25 +73,28 @@ export const evidenceBody = z
       if (type === undefined) missing("type");
       if (description === undefined) missing("description");
     }
-  });
+  })
+  .meta({ id: "EvidenceRequest" });
 export type EvidenceBody = z.output<typeof evidenceBody>;
 
 /** Body of a settlement offer. */
-export const settlementBody = z.strictObject({
-  buyerPercent: z.int().min(0).max(100).meta({ description: "The seller gets the rest" }),
-  deadline: z
-    .int()
-    .min(0)
-    .meta({ description: "Last second at which the chain accepts the agreement, in unix seconds" }),
-  signature: z
-    .string()
-    .regex(
-      new RegExp(`^0x([0-9a-fA-F]{2}){1,${MAX_SIGNATURE_BYTES}}$`),
-      `Must be 0x and 1 to ${MAX_SIGNATURE_BYTES} bytes in hexadecimal`,
-    )
-    .transform((text) => text.toLowerCase() as `0x${string}`)
-    .meta({ override: { type: "string", pattern: `^0x([0-9a-fA-F]{2}){1,${MAX_SIGNATURE_BYTES}}$` } }),
-});
+export const settlementBody = z
+  .strictObject({
+    buyerPercent: z.int().min(0).max(100).meta({ description: "The seller gets the rest" }),
+    deadline: z
+      .int()
+      .min(0)
+      .meta({ description: "Last second at which the chain accepts the agreement, in unix seconds" }),
+    signature: z
+      .string()
+      .regex(
+        new RegExp(`^0x([0-9a-fA-F]{2}){1,${MAX_SIGNATURE_BYTES}}$`),
+        `Must be 0x and 1 to ${MAX_SIGNATURE_BYTES} bytes in hexadecimal`,
+      )
+      .transform((text) => text.toLowerCase() as `0x${string}`)
+      .meta({ override: { type: "string", pattern: `^0x([0-9a-fA-F]{2}){1,${MAX_SIGNATURE_BYTES}}$` } }),
+  })
+  .meta({ id: "SettlementRequest" });
 
 const percent = z.int().min(0).max(100);
 
@@ -120,20 +124,23 @@ export const adminRulingBody = z
     if (expected !== undefined && expected + sellerPercent !== 100) {
       issue("sellerPercent", `Must be ${100 - expected}: both percentages add up to 100`);
     }
-  });
+  })
+  .meta({ id: "RulingRequest" });
 export type AdminRulingBody = z.output<typeof adminRulingBody>;
 
 const bytes32 = z.string().regex(/^0x[0-9a-f]{64}$/);
 const timestamp = z.iso.datetime();
 const side = z.enum(["buyer", "seller"]);
 
-const offer = z.object({
-  buyerPercent: percent,
-  deadline: z.int(),
-  signature: z.string(),
-  offeredAt: timestamp,
-  status: z.enum(["open", "expired"]),
-});
+const offer = z
+  .object({
+    buyerPercent: percent,
+    deadline: z.int(),
+    signature: z.string(),
+    offeredAt: timestamp,
+    status: z.enum(["open", "expired"]),
+  })
+  .meta({ id: "SettlementOffer" });
 
 /** A dispute in an answer to one of its parties. */
 export const dispute = z
@@ -206,12 +213,14 @@ export const disputeAnswer = dataOf(dispute);
 
 /** The ruling document with what proves it. */
 export const rulingAnswer = dataOf(
-  z.object({
-    disputeId: z.string(),
-    document: jsonObject.meta({ description: "The ruling document" }),
-    rationaleHash: bytes32.meta({ description: "keccak256 of the document's RFC 8785 canonical JSON" }),
-    onChain: bytes32.nullable().meta({
-      description: "The hash that the chain has; null before the resolution, and if no ruling ended the dispute",
-    }),
-  }),
+  z
+    .object({
+      disputeId: z.string(),
+      document: jsonObject.meta({ description: "The ruling document" }),
+      rationaleHash: bytes32.meta({ description: "keccak256 of the document's RFC 8785 canonical JSON" }),
+      onChain: bytes32.nullable().meta({
+        description: "The hash that the chain has; null before the resolution, and if no ruling ended the dispute",
+      }),
+    })
+    .meta({ id: "Ruling" }),
 );

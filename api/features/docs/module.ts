@@ -6,6 +6,7 @@ import { Guides } from "./guides.ts";
 import { docsRoutes } from "./routes.ts";
 
 export type { DocsDeps } from "./routes.ts";
+export { StaticDocument } from "./static-document.ts";
 
 const root = fileURLToPath(new URL("../../../docs/", import.meta.url));
 

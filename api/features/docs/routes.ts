@@ -7,11 +7,14 @@ import { z } from "zod";
 import { defineRoute } from "../../http/define-route.ts";
 import type { RawResult } from "../../http/define-route.ts";
 import { ApiError } from "../../http/errors.ts";
+import type { StaticDocument } from "./static-document.ts";
 
 /** Dependencies of the documentation routes. */
 export interface DocsDeps {
-  /** The OpenAPI document. */
-  apiDescription: () => { readonly openapi: string };
+  /** The OpenAPI document of the routes for agents. */
+  apiDescription: StaticDocument;
+  /** That of the routes for operators. */
+  operatorDescription: StaticDocument;
 }
 
 const uiFolder = path.dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
@@ -49,21 +52,38 @@ function asset(contentType: string, content: string | Buffer): RawResult {
 
 const shared = { method: "GET", tag: "Documentation", auth: "none", limitClass: "unlimited", budget: "none" } as const;
 
-/** The text of a description: more than a megabyte, which all answers share. */
-const texts = new WeakMap<object, Buffer>();
+/** What both descriptions have in common. */
+const described = {
+  requestHeaders: {
+    "If-None-Match": z.string().optional().meta({ description: "The `ETag` of a known version" }),
+  },
+  responses: { 200: z.looseObject({ openapi: z.string() }).meta({ id: "OpenApiDocument" }) },
+  responseHeaders: {
+    ETag: z.string().meta({ description: "Changes with the document" }),
+    "Content-Encoding": z.enum(["br", "gzip"]).optional(),
+  },
+} as const;
 
 const openApiDocument = defineRoute({
   name: "docs.readDescription",
   ...shared,
+  ...described,
   path: "/openapi.json",
   summary: "This API description",
-  responses: { 200: z.looseObject({ openapi: z.string() }) },
-}).handle((_request, { apiDescription }: DocsDeps) => {
-  const description = apiDescription();
-  const text = texts.get(description) ?? Buffer.from(JSON.stringify(description));
-  texts.set(description, text);
-  return { status: 200, raw: text, headers: { "Content-Type": "application/json; charset=utf-8" } };
-});
+  description: "Compressed for clients that accept it, and 304 for one that names the current `ETag`.",
+}).handle(({ headers }, { apiDescription }: DocsDeps) => apiDescription.answer(headers));
+
+const operatorDocument = defineRoute({
+  name: "docs.readOperatorDescription",
+  method: "GET",
+  tag: "Documentation",
+  auth: "admin",
+  limitClass: "keyless",
+  budget: "none",
+  ...described,
+  path: "/openapi-admin.json",
+  summary: "The description of the routes for operators",
+}).handle(({ headers }, { operatorDescription }: DocsDeps) => operatorDescription.answer(headers));
 
 const docsPage = defineRoute({
   name: "docs.readPage",
@@ -92,4 +112,4 @@ const docsAsset = defineRoute({
   return asset(contentType, await readFile(path.join(uiFolder, file)));
 });
 
-export const docsRoutes = [openApiDocument, docsPage, docsAsset];
+export const docsRoutes = [openApiDocument, operatorDocument, docsPage, docsAsset];

@@ -4,7 +4,7 @@ import { defineRoute } from "../../http/define-route.ts";
 import { jsonObject, listOf } from "../../http/common-schemas.ts";
 import { pageLimit } from "../../http/query-params.ts";
 import type { EventLog } from "./log.ts";
-import { EVENT_TYPES } from "./model.ts";
+import { eventType } from "./event-type.ts";
 import { streamEvents } from "./stream-route.ts";
 
 /** Dependencies of the event routes. */
@@ -15,7 +15,7 @@ export interface EventDeps {
 const event = z
   .object({
     id: z.string().meta({ description: "The X-Service-Event-Id of its webhooks" }),
-    event: z.enum(EVENT_TYPES),
+    event: eventType,
     transactionId: z.string().nullable().meta({ description: "Null for an event that belongs to no transaction" }),
     occurredAt: z.iso.datetime(),
     payload: jsonObject.meta({ description: "The body of its webhooks" }),
@@ -39,7 +39,7 @@ const listEvents = defineRoute({
       .string()
       .regex(/^evt_[0-9a-f]{1,64}$/, "Must be an event id")
       .optional(),
-    type: z.enum(EVENT_TYPES).optional(),
+    type: eventType.optional(),
     transactionId: z.string().min(1).max(100).optional(),
     limit: pageLimit,
   }),

@@ -4,7 +4,7 @@ import { EVENT_STREAMS_PER_AGENT } from "../../config/constants.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import { validationError } from "../../http/errors.ts";
 import { LOG_START } from "./log.ts";
-import { EVENT_TYPES } from "./model.ts";
+import { eventType } from "./event-type.ts";
 import type { EventStreams } from "./streams.ts";
 
 /** Dependencies of the stream's route. */
@@ -43,7 +43,7 @@ export const streamEvents = defineRoute({
   budget: "api",
   query: z.strictObject({
     after: z.string().regex(POSITION, NOT_A_POSITION).optional(),
-    type: z.enum(EVENT_TYPES).optional(),
+    type: eventType.optional(),
     transactionId: z.string().min(1).max(100).optional(),
   }),
   responses: { 200: z.string() },

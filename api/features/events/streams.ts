@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import type { Readable } from "node:stream";
 
 import type { Caller } from "../../http/define-route.ts";
-import type { FullWindow } from "../../http/admission.ts";
 import { keyRefused } from "../../http/authenticate.ts";
 import { ApiError } from "../../http/errors.ts";
 import { ClientGoneError } from "../../lib/stopping.ts";
@@ -43,8 +42,10 @@ export function createEventStreams(log: EventLog, hub: StreamHub, slots: StreamS
       const slot = await slots.take(agentId, id);
       if (!slot.taken) {
         const retryAfterSeconds = Math.max(1, Math.ceil(slot.retryInMs / MS_PER_SECOND));
-        const details = { window: "eventStreams", countedBy: "agent", limit: slots.perAgent } satisfies FullWindow;
-        throw new ApiError("too_many_streams", { details, retryAfterSeconds });
+        throw new ApiError("too_many_streams", {
+          details: { window: "eventStreams", countedBy: "agent", limit: slots.perAgent },
+          retryAfterSeconds,
+        });
       }
       const stream = new EventStream({
         id,

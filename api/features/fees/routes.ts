@@ -39,20 +39,22 @@ const readFeeTier = defineRoute({
   budget: "api",
   responses: {
     200: dataOf(
-      z.object({
-        ...tierFields,
-        windowDays: z.literal(FEE_WINDOW_DAYS),
-        windowStart: timestampOutput,
-        windowEnd: timestampOutput.meta({ description: "Exclusive: the next midnight UTC" }),
-        settledVolumeUsd: usdOutput,
-        nextTier: z
-          .object({ ...tierFields, fromUsd: z.int(), remainingUsd: usdOutput })
-          .nullable()
-          .meta({ description: "The tier above and the volume that it takes; null at the top" }),
-        rebateAccruedUsd: usdOutput,
-        network: z.literal(MAINNET),
-        indexedBlock: z.int(),
-      }),
+      z
+        .object({
+          ...tierFields,
+          windowDays: z.literal(FEE_WINDOW_DAYS),
+          windowStart: timestampOutput,
+          windowEnd: timestampOutput.meta({ description: "Exclusive: the next midnight UTC" }),
+          settledVolumeUsd: usdOutput,
+          nextTier: z
+            .object({ ...tierFields, fromUsd: z.int(), remainingUsd: usdOutput })
+            .nullable()
+            .meta({ description: "The tier above and the volume that it takes; null at the top" }),
+          rebateAccruedUsd: usdOutput,
+          network: z.literal(MAINNET),
+          indexedBlock: z.int(),
+        })
+        .meta({ id: "FeeTier" }),
     ),
   },
   errors: ["indexer_unavailable"],

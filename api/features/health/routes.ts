@@ -18,7 +18,7 @@ const health = defineRoute({
   ...shared,
   path: "/health",
   summary: "Reports that the process is alive",
-  responses: { 200: z.object({ status: z.literal("ok"), uptimeSeconds: z.number() }) },
+  responses: { 200: z.object({ status: z.literal("ok"), uptimeSeconds: z.number() }).meta({ id: "Health" }) },
 }).handle(() => ({ status: 200, body: { status: "ok", uptimeSeconds: Math.floor(process.uptime()) } }));
 
 const count = z.number().int();
@@ -73,41 +73,44 @@ const networkState = z.object({
     .meta({ description: "Escrows that the service itself ends; null where that isn't known" }),
 });
 
-const readinessOutput = z.object({
-  status: z.enum(["ready", "not_ready"]),
-  database: probed,
-  search: probed.extend({ listings: count.optional() }),
-  encoder: z
-    .object({
-      model: z.string().meta({ description: "What turns texts into vectors" }),
-      server: z
-        .object({
-          answers: z
-            .boolean()
-            .meta({ description: "False from a failed request of this process until its next answer" }),
-          tokensToday: count.meta({ description: "What this UTC day's requests have cost and may still cost" }),
-          dailyTokens: count,
-        })
-        .nullable()
-        .meta({ description: "Null for the embedded encoder" }),
-    })
-    .nullable()
-    .meta({
-      description: "How texts are embedded (docs/operating/embeddings.md); null while the database is unavailable",
-    }),
-  networks: z.object({ "base-sepolia": networkState, base: networkState }),
-  outbox: z
-    .object({
-      waiting: count.meta({ description: "Webhooks and other dispatches that are due, counted up to 10,000" }),
-      oldestSeconds: count.nullable().meta({ description: "How long the oldest of them has been due" }),
-    })
-    .nullable()
-    .meta({ description: "Null while the database is unavailable" }),
-});
+const readinessOutput = z
+  .object({
+    status: z.enum(["ready", "not_ready"]),
+    database: probed,
+    search: probed.extend({ listings: count.optional() }),
+    encoder: z
+      .object({
+        model: z.string().meta({ description: "What turns texts into vectors" }),
+        server: z
+          .object({
+            answers: z
+              .boolean()
+              .meta({ description: "False from a failed request of this process until its next answer" }),
+            tokensToday: count.meta({ description: "What this UTC day's requests have cost and may still cost" }),
+            dailyTokens: count,
+          })
+          .nullable()
+          .meta({ description: "Null for the embedded encoder" }),
+      })
+      .nullable()
+      .meta({
+        description: "How texts are embedded (docs/operating/embeddings.md); null while the database is unavailable",
+      }),
+    networks: z.object({ "base-sepolia": networkState, base: networkState }),
+    outbox: z
+      .object({
+        waiting: count.meta({ description: "Webhooks and other dispatches that are due, counted up to 10,000" }),
+        oldestSeconds: count.nullable().meta({ description: "How long the oldest of them has been due" }),
+      })
+      .nullable()
+      .meta({ description: "Null while the database is unavailable" }),
+  })
+  .meta({ id: "Readiness" });
 
 const ready = defineRoute({
   name: "health.readReadiness",
   ...shared,
+  audience: "operators",
   path: "/ready",
   summary: "Reports whether the process can serve, and the state of each network",
   description:

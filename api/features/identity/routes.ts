@@ -21,6 +21,7 @@ const messageSchema = z
   .min(1)
   .max(MESSAGE_MAX_LENGTH)
   .meta({
+    id: "SignInMessage",
     description:
       "EIP-4361 text: domain and URI of this service, chain id 84532 or 8453, a nonce of letters and digits used once, " +
       "issued within the last 10 minutes, with a statement that names its purpose; nothing else, and nothing after its end",
@@ -52,22 +53,26 @@ const register = defineRoute({
   auth: "none",
   limitClass: "registration",
   budget: "none",
-  body: z.strictObject({
-    agentName: textSchema({ kind: "name", max: AGENT_NAME_MAX_LENGTH }),
-    walletAddress: addressSchema,
-    message: messageSchema,
-    signature: signatureSchema,
-    description: textSchema({ kind: "longText", max: DESCRIPTION_MAX_LENGTH }).optional(),
-  }),
+  body: z
+    .strictObject({
+      agentName: textSchema({ kind: "name", max: AGENT_NAME_MAX_LENGTH }),
+      walletAddress: addressSchema,
+      message: messageSchema,
+      signature: signatureSchema,
+      description: textSchema({ kind: "longText", max: DESCRIPTION_MAX_LENGTH }).optional(),
+    })
+    .meta({ id: "RegistrationRequest" }),
   storesResponse: false,
   responses: {
-    201: z.object({
-      success: z.literal(true),
-      agentId: z.string(),
-      apiKey: apiKeyOutput,
-      walletAddress: addressOutput,
-      publicKey: publicKeyOutput,
-    }),
+    201: z
+      .object({
+        success: z.literal(true),
+        agentId: z.string(),
+        apiKey: apiKeyOutput,
+        walletAddress: addressOutput,
+        publicKey: publicKeyOutput,
+      })
+      .meta({ id: "RegistrationAnswer" }),
   },
   errors: [
     "sign_in_message_invalid",
@@ -94,19 +99,23 @@ const issueKey = defineRoute({
   auth: "none",
   limitClass: "registration",
   budget: "none",
-  body: z.strictObject({
-    message: messageSchema,
-    signature: signatureSchema,
-    revokeOthersAfterSeconds: z.number().int().min(0).max(REVOKE_OTHERS_MAX_SECONDS).default(0),
-  }),
+  body: z
+    .strictObject({
+      message: messageSchema,
+      signature: signatureSchema,
+      revokeOthersAfterSeconds: z.number().int().min(0).max(REVOKE_OTHERS_MAX_SECONDS).default(0),
+    })
+    .meta({ id: "KeyRequest" }),
   storesResponse: false,
   responses: {
-    201: z.object({
-      success: z.literal(true),
-      agentId: z.string(),
-      apiKey: apiKeyOutput,
-      othersEndAt: timestampOutput.meta({ description: "When the agent's other keys end" }),
-    }),
+    201: z
+      .object({
+        success: z.literal(true),
+        agentId: z.string(),
+        apiKey: apiKeyOutput,
+        othersEndAt: timestampOutput.meta({ description: "When the agent's other keys end" }),
+      })
+      .meta({ id: "KeyAnswer" }),
   },
   errors: ["sign_in_message_invalid", "signature_invalid", "nonce_already_used", "not_found", "service_unavailable"],
 }).handle(async ({ body }, { identity }: Pick<IdentityDeps, "identity">) => {
@@ -124,7 +133,7 @@ const revokeKey = defineRoute({
   limitClass: "general",
   budget: "api",
   storesResponse: false,
-  responses: { 200: dataOf(z.object({ agentId: z.string(), revokedAt: timestampOutput })) },
+  responses: { 200: dataOf(z.object({ agentId: z.string(), revokedAt: timestampOutput }).meta({ id: "RevokedKey" })) },
 }).handle(async ({ caller }, { apiKeys }: Pick<IdentityDeps, "apiKeys">) => {
   const revokedAt = await apiKeys.revoke(caller.agentId, caller.keyId);
   return {

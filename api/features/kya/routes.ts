@@ -18,7 +18,7 @@ export interface KyaDeps {
 const REASON_MAX_LENGTH = 1_000;
 const HIGHEST_LEVEL = KYA_LEVELS[3];
 
-const kyaAnswer = dataOf(z.object({ agentId: z.string(), kya: kyaOutput }));
+const kyaAnswer = dataOf(z.object({ agentId: z.string(), kya: kyaOutput }).meta({ id: "AgentKya" }));
 
 const hexOf = (bytes: number) =>
   z
@@ -42,13 +42,15 @@ const linkMethod = defineRoute({
   auth: "apiKey",
   limitClass: "general",
   budget: "api",
-  body: z.strictObject({
-    network: networkSchema,
-    token: addressSchema,
-    nonce: hexOf(32).meta({ description: "32 random bytes" }),
-    deadline: z.int().min(0).meta({ description: "Unix seconds" }),
-    signature: hexOf(65),
-  }),
+  body: z
+    .strictObject({
+      network: networkSchema,
+      token: addressSchema,
+      nonce: hexOf(32).meta({ description: "32 random bytes" }),
+      deadline: z.int().min(0).meta({ description: "Unix seconds" }),
+      signature: hexOf(65),
+    })
+    .meta({ id: "PaymentMethodRequest" }),
   responses: { 200: kyaAnswer },
   errors: [
     "signature_invalid",
@@ -90,7 +92,8 @@ const setLevel = defineRoute({
       if ((level === HIGHEST_LEVEL) === (verification !== undefined)) return;
       const message = level === HIGHEST_LEVEL ? "Level 3 requires a verification" : "Only level 3 has a verification";
       context.addIssue({ code: "custom", path: ["verification"], message });
-    }),
+    })
+    .meta({ id: "KyaLevelRequest" }),
   responses: { 200: kyaAnswer },
   errors: ["not_found"],
 }).handle(async ({ params, body, requestId, operation }, { kyaLevels }: Pick<KyaDeps, "kyaLevels">) => {

@@ -4,14 +4,7 @@ import { RATE_WINDOW_MS } from "../../config/constants.ts";
 import type { CallClass, RateClass } from "../../config/constants.ts";
 import type { Limits } from "../../config/limits.ts";
 import { isClientClass, rateHeaders } from "../../http/admission.ts";
-import type {
-  Admission,
-  AdmissionRequest,
-  ClientClass,
-  AdmissionControl,
-  FullWindow,
-  RateState,
-} from "../../http/admission.ts";
+import type { Admission, AdmissionRequest, ClientClass, AdmissionControl, RateState } from "../../http/admission.ts";
 import { keyFor, keyRefused } from "../../http/authenticate.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { BudgetState } from "../../http/payment-required.ts";
@@ -248,7 +241,7 @@ function tooMany(rateClass: RateClass, state: RateState, first: Date | undefined
   const freeAt = new Date((first ?? at).getTime() + RATE_WINDOW_MS);
   const countedBy = isClientClass(rateClass) ? "address" : "key";
   return new ApiError(rateClass === "developerAccess" ? "too_many_attempts" : "rate_limit_exceeded", {
-    details: { window: rateClass, countedBy, limit: state.limit } satisfies FullWindow,
+    details: { window: rateClass, countedBy, limit: state.limit },
     headers: rateHeaders(state),
     retryAfterSeconds: Math.max(1, secondsBetween(at, freeAt)),
   });

@@ -21,20 +21,22 @@ const budgetOutput = z
   })
   .meta({ id: "Budget" });
 
-const usageOutput = z.object({
-  agentId: z.string(),
-  agentName: z.string(),
-  tier: z.enum(TIERS.map(({ tier }) => tier)),
-  onChainScore: z.number().int(),
-  budgets: z.object(byCallClass(() => budgetOutput)),
-  abuse: z.object({
-    dailyUsage: calls.meta({ description: "Calls of this UTC day that count towards a budget" }),
-    monthlyUsage: calls.meta({ description: "The same of this UTC month" }),
-    dailyLimit: calls.meta({ description: "Sum of the daily budgets" }),
-    monthlyLimit: calls.meta({ description: "30 times the daily limit" }),
-  }),
-  prepaid: z.object(byCallClass(() => calls)).meta({ description: "Prepaid calls that are left" }),
-});
+const usageOutput = z
+  .object({
+    agentId: z.string(),
+    agentName: z.string(),
+    tier: z.enum(TIERS.map(({ tier }) => tier)),
+    onChainScore: z.number().int(),
+    budgets: z.object(byCallClass(() => budgetOutput)),
+    abuse: z.object({
+      dailyUsage: calls.meta({ description: "Calls of this UTC day that count towards a budget" }),
+      monthlyUsage: calls.meta({ description: "The same of this UTC month" }),
+      dailyLimit: calls.meta({ description: "Sum of the daily budgets" }),
+      monthlyLimit: calls.meta({ description: "30 times the daily limit" }),
+    }),
+    prepaid: z.object(byCallClass(() => calls)).meta({ description: "Prepaid calls that are left" }),
+  })
+  .meta({ id: "Usage" });
 
 const readUsage = defineRoute({
   name: "usage.read",

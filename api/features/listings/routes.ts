@@ -23,11 +23,13 @@ const shared = { tag: "Services", auth: "apiKey", limitClass: "general", budget:
 const serviceParams = z.strictObject({ id: z.string().min(1).max(64) });
 
 /** A written listing with its warnings. */
-const writtenAnswer = dataOf(listingOutput).extend({
-  warnings: z.array(listingWarning).meta({
-    description: "Why nobody, or only buyers with a callbackUrl, can buy the service as it is; usually empty",
-  }),
-});
+const writtenAnswer = dataOf(listingOutput)
+  .extend({
+    warnings: z.array(listingWarning).meta({
+      description: "Why nobody, or only buyers with a callbackUrl, can buy the service as it is; usually empty",
+    }),
+  })
+  .meta({ id: "WrittenServiceAnswer" });
 
 async function written(listing: Listing, caller: Caller, warningsOf: ListingWarnings) {
   const data = presentListing(listing, caller.agentId);

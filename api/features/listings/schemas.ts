@@ -18,7 +18,7 @@ import { exactDecimal, MAX_PRICE, MIN_PRICE, priceFault } from "./price.ts";
 
 const CATEGORY_FAULT = "Must be a child slug of the taxonomy (GET /api/v1/categories)";
 
-const category = z.enum(CHILD_SLUGS as [string, ...string[]], { error: CATEGORY_FAULT });
+const category = z.enum(CHILD_SLUGS as [string, ...string[]], { error: CATEGORY_FAULT }).meta({ id: "CategorySlug" });
 const price = z.number().min(MIN_PRICE).max(MAX_PRICE).meta({
   description: "Price of one unit in `currency`; at most 6 decimal places in USDC and USD, 18 in ETH and POL",
 });
@@ -50,14 +50,16 @@ export const createListingBody = z
   .superRefine((body, context) => {
     const fault = priceFault(exactDecimal(body.price), body.currency);
     if (fault !== undefined) context.addIssue({ code: "custom", path: ["price"], message: fault });
-  });
+  })
+  .meta({ id: "ServiceRequest" });
 
 /** Body of PATCH /api/v1/services/{id}: any subset of the writable fields. */
 export const patchListingBody = z
   .strictObject({ ...writableFields, status: z.enum(WRITABLE_SERVICE_STATUSES) })
   .partial()
   .refine((body) => Object.keys(body).length > 0, "Must have at least one field to change")
-  .meta({ override: { minProperties: 1 } });
+  .meta({ override: { minProperties: 1 } })
+  .meta({ id: "ServiceChange" });
 
 /** A listing in answers. */
 export const listingOutput = z
@@ -83,7 +85,7 @@ export const listingOutput = z
 
 /** A listing in a list or a search result. */
 export const listedOutput = listingOutput
-  .extend({ explanation: explanationOutput.optional().meta({ description: "With `explain=true`" }) })
+  .and(z.object({ explanation: explanationOutput.optional().meta({ description: "With `explain=true`" }) }))
   .meta({ id: "ListedService" });
 
 /** Sort orders of a list. */

@@ -91,7 +91,8 @@ export const sendBody = z
     const fault = bodyFault(body, type ?? defaultTypeOf(body));
     if (fault !== undefined) issue("body", fault);
   })
-  .transform((message) => ({ ...message, contentType: message.contentType ?? defaultTypeOf(message.body) }));
+  .transform((message) => ({ ...message, contentType: message.contentType ?? defaultTypeOf(message.body) }))
+  .meta({ id: "MessageRequest" });
 
 /** The default media type. Encrypted content has no body and counts as text. */
 function defaultTypeOf(body: unknown): string {
@@ -99,12 +100,14 @@ function defaultTypeOf(body: unknown): string {
 }
 
 /** Body of a ucp message. The sender is the caller; a given `fromAgentId` is ignored. */
-export const ucpBody = z.strictObject({
-  type: textSchema({ kind: "name", max: UCP_TYPE_MAX_LENGTH }),
-  toAgentId: recordId,
-  payload: jsonObject.refine((payload) => bodyFault(payload, DEFAULT_JSON) === undefined, TOO_LARGE),
-  fromAgentId: z.unknown().optional().meta({ description: "Ignored: the sender is the owner of the key" }),
-});
+export const ucpBody = z
+  .strictObject({
+    type: textSchema({ kind: "name", max: UCP_TYPE_MAX_LENGTH }),
+    toAgentId: recordId,
+    payload: jsonObject.refine((payload) => bodyFault(payload, DEFAULT_JSON) === undefined, TOO_LARGE),
+    fromAgentId: z.unknown().optional().meta({ description: "Ignored: the sender is the owner of the key" }),
+  })
+  .meta({ id: "UcpMessageRequest" });
 
 /** Query of a list of messages. */
 export const listQuery = z
@@ -133,7 +136,7 @@ export const pageQuery = z.strictObject({
 });
 
 export const messageParams = z.strictObject({ id: recordId });
-export const readBody = z.strictObject({ read: z.boolean().default(true) });
+export const readBody = z.strictObject({ read: z.boolean().default(true) }).meta({ id: "ReadRequest" });
 
 const message = z
   .object({

@@ -38,7 +38,7 @@ const subscribe = defineRoute({
   description:
     "Messages that are sent from now on arrive in the inbox, each once and in order, but not the caller's own. Any agent may " +
     "subscribe to any topic, at most to 100. A repeat changes nothing.",
-  body: z.strictObject({ topic: topicName }),
+  body: z.strictObject({ topic: topicName }).meta({ id: "SubscriptionRequest" }),
   responses: { 200: dataOf(subscription) },
   errors: ["subscription_limit_reached"],
 }).handle(async ({ body, caller }, { messageTopics }: TopicDeps) => ({
@@ -57,7 +57,9 @@ const unsubscribe = defineRoute({
     "already arrived stays in the inbox. A repeat changes nothing.",
   query: z.strictObject({ topic: topicName.optional() }),
   body: z.strictObject({ topic: topicName.optional() }),
-  responses: { 200: dataOf(z.object({ topic: z.string(), unsubscribed: z.boolean() })) },
+  responses: {
+    200: dataOf(z.object({ topic: z.string(), unsubscribed: z.boolean() }).meta({ id: "EndedSubscription" })),
+  },
 }).handle(async ({ query, body, caller }, { messageTopics }: TopicDeps) => {
   const topic = query.topic ?? body.topic;
   if (topic === undefined) throw validationError([{ path: "query.topic", message: "Give topic" }]);

@@ -18,7 +18,7 @@ const registerWebhook = defineRoute({
   auth: "apiKey",
   limitClass: "messageWebhook",
   budget: "api",
-  body: z.strictObject({ url: webUrlSchema }),
+  body: z.strictObject({ url: webUrlSchema }).meta({ id: "MessageWebhookRequest" }),
   responses: { 201: webhookAnswer },
   errors: ["webhook_limit_reached", "service_unavailable"],
 }).handle(async ({ caller, body, operation }, { registrations }: RegistrationDeps) => {

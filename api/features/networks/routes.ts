@@ -20,18 +20,20 @@ const PROBE_TIMEOUT_MS = 2_000;
 
 const blockNumber = z.number().int().nullable();
 
-const networkOutput = z.object({
-  network: networkSchema,
-  chainId: z.number().int(),
-  caip2: z.string().meta({ examples: ["eip155:84532"] }),
-  contracts: z.object({ escrow: addressOutput, score: addressOutput, resolver: addressOutput }),
-  tokens: z.array(z.object({ symbol: z.string(), address: addressOutput, decimals: z.number().int() })),
-  explorerUrl: z.url(),
-  subgraphUrl: z.url().nullable().meta({ description: "GraphQL endpoint of the subgraph; null if it isn't public" }),
-  headBlock: blockNumber.meta({ description: "Latest block of the chain; null if its RPC server is unavailable" }),
-  indexedBlock: blockNumber.meta({ description: "Latest block of the subgraph; null if it is unavailable" }),
-  blocksBehind: blockNumber.meta({ description: "How far the subgraph is behind the chain" }),
-});
+const networkOutput = z
+  .object({
+    network: networkSchema,
+    chainId: z.number().int(),
+    caip2: z.string().meta({ examples: ["eip155:84532"] }),
+    contracts: z.object({ escrow: addressOutput, score: addressOutput, resolver: addressOutput }),
+    tokens: z.array(z.object({ symbol: z.string(), address: addressOutput, decimals: z.number().int() })),
+    explorerUrl: z.url(),
+    subgraphUrl: z.url().nullable().meta({ description: "GraphQL endpoint of the subgraph; null if it isn't public" }),
+    headBlock: blockNumber.meta({ description: "Latest block of the chain; null if its RPC server is unavailable" }),
+    indexedBlock: blockNumber.meta({ description: "Latest block of the subgraph; null if it is unavailable" }),
+    blocksBehind: blockNumber.meta({ description: "How far the subgraph is behind the chain" }),
+  })
+  .meta({ id: "NetworkStatus" });
 
 const listNetworks = defineRoute({
   name: "networks.list",

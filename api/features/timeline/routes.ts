@@ -73,9 +73,11 @@ const message = z
 /** The variants have their own names, because client generators can't name four alike. */
 const entry = z.discriminatedUnion("kind", [move, auditEntry, attempt, message]).meta({ id: "TimelineEntry" });
 
-const timelineAnswer = listOf(entry).extend({
-  indexedBlock: z.int().meta({ description: "Subgraph block at which the moves were read" }),
-});
+const timelineAnswer = listOf(entry)
+  .extend({
+    indexedBlock: z.int().meta({ description: "Subgraph block at which the moves were read" }),
+  })
+  .meta({ id: "TimelinePage" });
 
 const MAX_ORDER_LENGTH = 100;
 

@@ -58,8 +58,9 @@ export function createDelivery(options: DeliveryOptions) {
     if (record.status !== "funded" || chainNow <= record.deadline) return;
     // A last-second delivery may be on chain but not in the subgraph yet.
     if ((await options.chains[record.network].escrowState(record.escrowId)) !== FUNDED) return;
-    const details = { ...seen, reason: "deadline_passed", deadline: record.deadline, now: chainNow };
-    throw new ApiError("escrow_state_conflict", { details });
+    throw new ApiError("escrow_state_conflict", {
+      details: { ...seen, reason: "deadline_passed", deadline: record.deadline, now: chainNow },
+    });
   }
 
   /** Block of the transaction that submitted the delivery. @throws ApiError `delivery_transaction_mismatch` */

@@ -4,7 +4,6 @@ import { submitDeliveryOf } from "./actions.ts";
 import { isoOrNull, presentAction, presentTransaction } from "./presenter.ts";
 import {
   claimAbandonedAnswer,
-  confirmBody,
   criteriaAnswer,
   deliverBody,
   finalizeAnswer,
@@ -106,9 +105,9 @@ const fundTransaction = defineRoute({
   summary: "Verifies the funding by its transaction hash",
   description:
     "The buyer sends the hash of its createEscrow transaction once it has the receipt. The answer is 202 until the " +
-    "subgraph has reached the receipt's block. An escrow on chain is also recognized without this call. The hash is " +
-    "checked first: 402 means that the createEscrow failed and the wallet holds less than the deposit, and 409 " +
-    "`funding_was_a_transfer` that tokens were sent to the escrow contract without createEscrow, which loses them.",
+    "subgraph has reached the receipt's block. An escrow on chain is also recognized without this call. 402: the " +
+    "createEscrow failed and the wallet holds less than the deposit. 409 `funding_was_a_transfer`: the tokens are " +
+    "lost.",
   auth: "apiKey",
   limitClass: "fund",
   budget: "transaction",
@@ -191,7 +190,6 @@ const confirmTransaction = defineRoute({
   limitClass: "confirm",
   budget: "transaction",
   params: transactionParams,
-  body: confirmBody,
   responses: { 200: transactionAnswer },
   errors: [
     "not_found",

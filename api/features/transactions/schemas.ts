@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import { NETWORKS } from "../../config/constants.ts";
 import { DISPUTE_OUTCOMES, ESCROW_EVENT_TYPES } from "../../indexer/schemas.ts";
-import { dataOf, jsonObject, listOf } from "../../http/common-schemas.ts";
+import { contractCall, dataOf, jsonObject, listOf } from "../../http/common-schemas.ts";
 import { pageCursor, pageLimit, queryInteger } from "../../http/query-params.ts";
 import { MOVE_REASONS } from "./deadlines.ts";
 import { TRANSACTION_STATUSES } from "./model.ts";
@@ -11,20 +11,8 @@ import { TRANSACTION_STATUSES } from "./model.ts";
 const units = z.string().regex(/^\d+$/);
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
 const bytes32 = z.string().regex(/^0x[0-9a-fA-F]{64}$/);
-const hexData = z.string().regex(/^0x([0-9a-fA-F]{2})*$/);
 const timestamp = z.iso.datetime();
 const unixSeconds = z.int().nonnegative();
-
-/** A call that a wallet can send as is. */
-export const contractCall = z
-  .object({
-    to: address,
-    data: hexData,
-    value: z.literal("0").meta({ description: "wei" }),
-    chainId: z.int(),
-    description: z.string(),
-  })
-  .meta({ id: "ContractCall" });
 
 const availableUntil = timestamp.nullable().meta({ description: "Last moment for the step; null if it stays open" });
 
@@ -71,77 +59,80 @@ const timelineEntry = z.object({
   blockNumber: z.int().nullable(),
 });
 
-const transactionFields = {
-  transactionId: z.string(),
-  serviceId: z.string().nullable(),
-  serviceTitle: z.string().nullable(),
-  buyerAgentId: z.string().nullable(),
-  sellerAgentId: z.string().nullable(),
-  buyerAddress: address,
-  sellerAddress: address,
-  network: z.enum(NETWORKS),
-  chainId: z.int(),
-  escrowId: bytes32,
-  escrowContract: address,
-  token: address,
-  currency: z.string().meta({ description: "Symbol of the token that the deal settles in" }),
-  amount: units.meta({ description: "Gross deposit in token units" }),
-  lockedAmount: units.meta({ description: "Deposit minus the fee, in token units" }),
-  platformFee: units.meta({ description: "2% of the deposit, rounded up, in token units; never refunded" }),
-  quantity: z.int(),
-  criteriaHash: bytes32,
-  disputeWindow: z.int().meta({ description: "seconds" }),
-  abandonmentGrace: z.int().meta({ description: "seconds" }),
-  deadline: unixSeconds.meta({ description: "Last moment at which the seller may deliver, in unix seconds" }),
-  quoteExpiresAt: timestamp.nullable(),
-  status: z.enum(TRANSACTION_STATUSES),
-  expiredBy: z.enum(["quote", "escrow_id_taken"]).nullable(),
-  requestPayload: jsonObject.nullable(),
-  responsePayload: jsonObject.nullable().meta({ description: "Hidden from the buyer until the delivery is on chain" }),
-  deliveryProof: bytes32.nullable().meta({ description: "SHA-256 of the canonical JSON of responsePayload" }),
-  proofHash: bytes32.nullable().meta({ description: "What the seller committed to on chain" }),
-  proofVerified: z.literal(true).nullable().meta({
-    description: "true if deliveryProof equals proofHash; otherwise null, because other commitments are allowed",
-  }),
-  callbackUrl: z.string().nullable(),
-  fundTxHash: bytes32.nullable(),
-  late: z.boolean().meta({ description: "Funded in a block after the quote's end, so the seller may refund" }),
-  unsolicited: z.boolean().meta({ description: "Created on chain without a checkout" }),
-  automatic: z.boolean().nullable(),
-  disputeId: z.string().nullable().meta({ description: "Null unless the buyer has opened a dispute" }),
-  outcome: z.enum(DISPUTE_OUTCOMES).nullable(),
-  buyerAmount: units.nullable(),
-  sellerAmount: units.nullable(),
-  deliveredAt: timestamp.nullable(),
-  settledAt: timestamp.nullable(),
-  timeline: z.array(timelineEntry),
-  indexedBlock: z.int().nullable().meta({ description: "Subgraph block at which this state was read" }),
-  createdAt: timestamp,
-  updatedAt: timestamp,
-};
-
 /** A transaction in an answer to one of its parties. */
-export const transaction = z.object(transactionFields).meta({ id: "Transaction" });
+export const transaction = z
+  .object({
+    transactionId: z.string(),
+    serviceId: z.string().nullable(),
+    serviceTitle: z.string().nullable(),
+    buyerAgentId: z.string().nullable(),
+    sellerAgentId: z.string().nullable(),
+    buyerAddress: address,
+    sellerAddress: address,
+    network: z.enum(NETWORKS),
+    chainId: z.int(),
+    escrowId: bytes32,
+    escrowContract: address,
+    token: address,
+    currency: z.string().meta({ description: "Symbol of the token that the deal settles in" }),
+    amount: units.meta({ description: "Gross deposit in token units" }),
+    lockedAmount: units.meta({ description: "Deposit minus the fee, in token units" }),
+    platformFee: units.meta({ description: "2% of the deposit, rounded up, in token units; never refunded" }),
+    quantity: z.int(),
+    criteriaHash: bytes32,
+    disputeWindow: z.int().meta({ description: "seconds" }),
+    abandonmentGrace: z.int().meta({ description: "seconds" }),
+    deadline: unixSeconds.meta({ description: "Last moment at which the seller may deliver, in unix seconds" }),
+    quoteExpiresAt: timestamp.nullable(),
+    status: z.enum(TRANSACTION_STATUSES),
+    expiredBy: z.enum(["quote", "escrow_id_taken"]).nullable(),
+    requestPayload: jsonObject.nullable(),
+    responsePayload: jsonObject
+      .nullable()
+      .meta({ description: "Hidden from the buyer until the delivery is on chain" }),
+    deliveryProof: bytes32.nullable().meta({ description: "SHA-256 of the canonical JSON of responsePayload" }),
+    proofHash: bytes32.nullable().meta({ description: "What the seller committed to on chain" }),
+    proofVerified: z.literal(true).nullable().meta({
+      description: "true if deliveryProof equals proofHash; otherwise null, because other commitments are allowed",
+    }),
+    callbackUrl: z.string().nullable(),
+    fundTxHash: bytes32.nullable(),
+    late: z.boolean().meta({ description: "Funded in a block after the quote's end, so the seller may refund" }),
+    unsolicited: z.boolean().meta({ description: "Created on chain without a checkout" }),
+    automatic: z.boolean().nullable(),
+    disputeId: z.string().nullable().meta({ description: "Null unless the buyer has opened a dispute" }),
+    outcome: z.enum(DISPUTE_OUTCOMES).nullable(),
+    buyerAmount: units.nullable(),
+    sellerAmount: units.nullable(),
+    deliveredAt: timestamp.nullable(),
+    settledAt: timestamp.nullable(),
+    timeline: z.array(timelineEntry),
+    indexedBlock: z.int().nullable().meta({ description: "Subgraph block at which this state was read" }),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  })
+  .meta({ id: "Transaction" });
 
 /** A transaction and the caller's possible next steps. */
-export const transactionWithActions = z
-  .object({
-    ...transactionFields,
-    actions: z.array(action),
-    sellerEndpoint: z
-      .object({ url: z.string(), jobToken: z.string() })
-      .optional()
-      .meta({
-        description:
-          "For the buyer of a funded `api_response` job: where to call the seller, and a token that names the job (JWS, " +
-          "HS256 with the seller's webhook secret)",
-      }),
-  })
+export const transactionWithActions = transaction
+  .and(
+    z.object({
+      actions: z.array(action),
+      sellerEndpoint: z
+        .object({ url: z.string(), jobToken: z.string() })
+        .optional()
+        .meta({
+          description:
+            "For the buyer of a funded `api_response` job: where to call the seller, and a token that names the job (JWS, " +
+            "HS256 with the seller's webhook secret)",
+        }),
+    }),
+  )
   .meta({ id: "TransactionWithActions" });
 
 /** A transaction whose delivery isn't on chain yet, with the call that commits to it. */
-export const pendingDelivery = z
-  .object({ ...transactionFields, submitDelivery: contractCall.nullable() })
+export const pendingDelivery = transaction
+  .and(z.object({ submitDelivery: contractCall.nullable() }))
   .meta({ id: "PendingDelivery" });
 
 export const transactionAnswer = dataOf(transaction);
@@ -153,6 +144,7 @@ const reason = z
   .enum(MOVE_REASONS)
   .nullable()
   .meta({
+    id: "MoveObstacle",
     description:
       "Why the chain doesn't accept the call now; null if it does. `too_early`: it will, from the given time on. Any " +
       "other reason names the deal's state, and the time is null",
@@ -164,15 +156,17 @@ const indexedBlock = z.int().meta({ description: "Subgraph block at which the de
 export const claimAbandonedAnswer = dataOf(
   contractCall
     .omit({ description: true })
-    .extend({ claimable: z.boolean(), claimableAt: timestamp.nullable(), reason, indexedBlock }),
+    .extend({ claimable: z.boolean(), claimableAt: timestamp.nullable(), reason, indexedBlock })
+    .meta({ id: "ClaimCall" }),
 );
 export const finalizeAnswer = dataOf(
   contractCall
     .omit({ description: true })
-    .extend({ finalizable: z.boolean(), finalizableAt: timestamp.nullable(), reason, indexedBlock }),
+    .extend({ finalizable: z.boolean(), finalizableAt: timestamp.nullable(), reason, indexedBlock })
+    .meta({ id: "FinalizeCall" }),
 );
 export const criteriaAnswer = dataOf(
-  z.object({ transactionId: z.string(), criteriaHash: bytes32, criteria: jsonObject }),
+  z.object({ transactionId: z.string(), criteriaHash: bytes32, criteria: jsonObject }).meta({ id: "AgreedCriteria" }),
 );
 
 export const transactionParams = z.strictObject({ id: z.string().min(1).max(100) });
@@ -206,8 +200,10 @@ const txHash = z
   .regex(/^0x[0-9a-fA-F]{64}$/, "must be a transaction hash: 0x and 64 hexadecimal characters")
   .transform((text) => text.toLowerCase() as `0x${string}`);
 
-export const fundBody = z.strictObject({ txHash });
-export const deliverBody = z.strictObject({ responsePayload: jsonObject, txHash: txHash.optional() });
+export const fundBody = z.strictObject({ txHash }).meta({ id: "FundRequest" });
+export const deliverBody = z
+  .strictObject({ responsePayload: jsonObject, txHash: txHash.optional() })
+  .meta({ id: "DeliverRequest" });
 /** `deliverBody` as JSON Schema, for the `deliver` action. */
 export const DELIVER_BODY_SCHEMA = {
   type: "object",
@@ -240,5 +236,3 @@ export const CHECKOUT_BODY_SCHEMA = {
   required: ["serviceId", "paymentMethod"],
   additionalProperties: false,
 } as const;
-/** Body of confirm, which takes no fields. */
-export const confirmBody = z.strictObject({});

@@ -1,5 +1,5 @@
 // Runs schemathesis against an API and reads its report.
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -70,13 +70,29 @@ export function installSchemathesis(): Promise<void> {
   });
 }
 
-/** Sends generated requests to every route of `/openapi.json` and checks each answer. */
-export async function fuzz({ url, facts, examples, seed, only }: FuzzOptions): Promise<FuzzReport> {
+/** Sends generated requests to every route of both descriptions and checks each answer. */
+export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
+  const agents = await fuzzRoutesOf("openapi.json", options);
+  const operators = await fuzzRoutesOf("openapi-admin.json", options);
+  return {
+    operations: agents.operations + operators.operations,
+    cases: agents.cases + operators.cases,
+    complete: agents.complete && operators.complete,
+    output: agents.output + operators.output,
+    failures: [...agents.failures, ...operators.failures],
+    errors: [...agents.errors, ...operators.errors],
+  };
+}
+
+async function fuzzRoutesOf(name: string, { url, facts, examples, seed, only }: FuzzOptions): Promise<FuzzReport> {
   const report = resolve(WORK, "report.json");
   mkdirSync(dirname(report), { recursive: true });
   rmSync(report, { force: true });
+  const description = resolve(WORK, name);
+  const answer = await fetch(`${url}/${name}`, { headers: { authorization: `Bearer ${facts.adminKey}` } });
+  writeFileSync(description, await answer.text());
   const args = [
-    ...["run", `${url}/openapi.json`, "--no-color", "--workers", String(WORKERS)],
+    ...["run", description, "--url", url, "--no-color", "--workers", String(WORKERS)],
     ...["--max-examples", String(examples), "--seed", String(seed), "--generation-database", "none"],
     ...["--phases", "examples,coverage,fuzzing", "--continue-on-failure", "--suppress-health-check", "all"],
     // A stream never ends, and the client waits for its end.

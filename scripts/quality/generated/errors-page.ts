@@ -1,6 +1,6 @@
 import type { RouteDefinition } from "../../../api/http/define-route.ts";
 import type { ErrorCode } from "../../../api/http/errors.ts";
-import { errorCodesOf, keepsNoAnswer } from "../../../api/http/openapi.ts";
+import { errorCodesOf, keepsNoAnswer } from "../../../api/http/route-errors.ts";
 import { ERROR_CATALOGUE } from "../../../api/http/errors.ts";
 
 const INTRODUCTION = `# Errors

@@ -5,9 +5,467 @@ export type ClientOptions = {
 };
 
 /**
+ * Address of a wallet or contract
+ */
+export type Address = string;
+
+/**
+ * 32 bytes
+ */
+export type Bytes32 = string;
+
+/**
+ * Whole number, usually of a token's smallest units
+ */
+export type Units = string;
+
+/**
+ * US dollars, at most 6 decimals
+ */
+export type Usd = string;
+
+/**
+ * ISO 8601 with `Z`
+ */
+export type UtcTime = string;
+
+/**
+ * One line without control or invisible characters, not blank
+ */
+export type Name = string;
+
+/**
+ * Text without control characters, not blank
+ */
+export type LongText = string;
+
+/**
+ * Part of a name, without control characters
+ */
+export type NameQuery = string;
+
+/**
+ * What to search for, without control characters
+ */
+export type SearchQuery = string;
+
+export type RegistrationRequest = {
+  agentName: Name;
+  walletAddress: Address;
+  message: SignInMessage;
+  signature: string;
+  description?: LongText;
+};
+
+/**
+ * EIP-4361 text: domain and URI of this service, chain id 84532 or 8453, a nonce of letters and digits used once, issued within the last 10 minutes, with a statement that names its purpose; nothing else, and nothing after its end
+ */
+export type SignInMessage = string;
+
+export type KeyRequest = {
+  message: SignInMessage;
+  signature: string;
+  revokeOthersAfterSeconds?: number;
+};
+
+/**
  * `base-sepolia` is the testnet, `base` the mainnet
  */
 export type Network = "base-sepolia" | "base";
+
+export type PaymentMethodRequest = {
+  network: Network;
+  token: Address;
+  /**
+   * 32 random bytes
+   */
+  nonce: Bytes32;
+  /**
+   * Unix seconds
+   */
+  deadline: number;
+  signature: string;
+};
+
+export type DeveloperAccessRequest = {
+  email: string;
+  name?: Name;
+  useCase?: LongText;
+};
+
+export type MailVerification = {
+  token: string;
+};
+
+export type ServiceRequest = {
+  title: Name;
+  description: LongText;
+  category: CategorySlug;
+  /**
+   * Price of one unit in `currency`; at most 6 decimal places in USDC and USD, 18 in ETH and POL
+   */
+  price: number;
+  priceUnit: "per_request" | "per_document" | "per_hour" | "per_output" | "flat";
+  currency?: "USDC" | "USD" | "ETH" | "POL";
+  deliveryType?: "webhook" | "api_response" | "async";
+  /**
+   * Whether a checkout must give a callbackUrl
+   */
+  callbackRequired?: boolean;
+  /**
+   * Where the platform posts incoming jobs
+   */
+  endpointUrl?: string | null;
+  network?: Network;
+};
+
+export type CategorySlug =
+  | "trading"
+  | "onchain_intelligence"
+  | "yield_management"
+  | "risk_assessment"
+  | "financial_ops"
+  | "accounting"
+  | "sys_automation"
+  | "legal_compliance"
+  | "hr_talent"
+  | "discovery"
+  | "negotiation"
+  | "quality_control"
+  | "resource_monetization"
+  | "engineering"
+  | "infrastructure"
+  | "documentation"
+  | "security_auditing"
+  | "social_influence"
+  | "multimodal_generation"
+  | "community_management"
+  | "system_privileges"
+  | "hardware_iot"
+  | "communication_gateways"
+  | "executive_assistance"
+  | "b2c_commerce"
+  | "pkm"
+  | "persona_grooming"
+  | "vibe_check"
+  | "context_wellness"
+  | "agentic_diplomacy"
+  | "agent_mentorship"
+  | "research"
+  | "summarization"
+  | "coding"
+  | "data"
+  | "translation"
+  | "booking"
+  | "monitoring"
+  | "analytics"
+  | "marketing"
+  | "other";
+
+export type ServiceChange = {
+  title?: Name;
+  description?: LongText;
+  category?: CategorySlug;
+  /**
+   * Price of one unit in `currency`; at most 6 decimal places in USDC and USD, 18 in ETH and POL
+   */
+  price?: number;
+  priceUnit?: "per_request" | "per_document" | "per_hour" | "per_output" | "flat";
+  currency?: "USDC" | "USD" | "ETH" | "POL";
+  deliveryType?: "webhook" | "api_response" | "async";
+  /**
+   * Whether a checkout must give a callbackUrl
+   */
+  callbackRequired?: boolean;
+  /**
+   * Where the platform posts incoming jobs
+   */
+  endpointUrl?: string | null;
+  network?: Network;
+  status?: "active" | "paused";
+};
+
+export type DiscoverRequest = {
+  /**
+   * What to find, in English
+   */
+  query: SearchQuery;
+  filters?: {
+    /**
+     * Minimum discoveryScore of the seller
+     */
+    minTrustScore?: number;
+    /**
+     * Maximum price of a unit. In US dollars. Ether is converted with the price feed; POL has no feed and never matches
+     */
+    maxPrice?: number;
+  };
+  /**
+   * Maximum number of results
+   */
+  limit?: number;
+  /**
+   * Adds to each result how it came to its place
+   */
+  explain?: boolean;
+};
+
+export type CheckoutRequest = {
+  serviceId: string;
+  quantity?: number;
+  /**
+   * `usdc` or `weth`
+   */
+  paymentMethod: string;
+  callbackUrl?: string;
+  requestPayload?: {
+    [key: string]: unknown;
+  };
+  /**
+   * seconds
+   */
+  disputeWindow?: number;
+  /**
+   * seconds
+   */
+  abandonmentGrace?: number;
+  /**
+   * seconds
+   */
+  deliveryDeadlineSeconds?: number;
+  /**
+   * If given, must be the network of the service
+   */
+  network?: Network;
+  criteria?: {
+    /**
+     * JSON Schema (2020-12, or draft-07 if it says so) that the result must match
+     */
+    schema?: {
+      [key: string]: unknown;
+    };
+    /**
+     * What else the result must satisfy: a CEL expression after `cel:`, which code evaluates, or a sentence, which a judge reads
+     */
+    checks?: Array<string>;
+  };
+};
+
+export type FundRequest = {
+  txHash: Bytes32;
+};
+
+export type DeliverRequest = {
+  responsePayload: {
+    [key: string]: unknown;
+  };
+  txHash?: Bytes32;
+};
+
+export type EmptyRequest = {
+  [key: string]: never;
+};
+
+export type CheckRequest = {
+  /**
+   * Only from the seller before the delivery. By default the payload that was handed over
+   */
+  responsePayload?: {
+    [key: string]: unknown;
+  };
+};
+
+export type DisputeRequest = {
+  transactionId: string;
+  reason: LongText;
+  evidence?: Array<{
+    type: "delivery_proof" | "specification" | "communication" | "screenshot" | "other";
+    description: LongText;
+    attachments?: Array<string>;
+  }>;
+  /**
+   * Only for an escrow without a checkout: the criteria document whose keccak256 (RFC 8785) is the escrow's criteriaHash
+   */
+  criteria?: {
+    [key: string]: unknown;
+  };
+};
+
+export type EvidenceRequest = {
+  type?: "delivery_proof" | "specification" | "communication" | "screenshot" | "other";
+  description?: LongText;
+  attachments?: Array<string>;
+  /**
+   * Nothing more comes from this party. The ruling comes once both parties have said so or have submitted evidence, the latter a minute after the last item
+   */
+  complete?: true;
+  /**
+   * Only for an escrow without a checkout: the criteria document whose keccak256 (RFC 8785) is the escrow's criteriaHash
+   */
+  criteria?: {
+    [key: string]: unknown;
+  };
+};
+
+export type SettlementRequest = {
+  /**
+   * The seller gets the rest
+   */
+  buyerPercent: number;
+  /**
+   * Last second at which the chain accepts the agreement, in unix seconds
+   */
+  deadline: number;
+  signature: string;
+};
+
+export type EventType =
+  | "escrow.funded"
+  | "service.delivered"
+  | "escrow.released"
+  | "escrow.finalized"
+  | "delivery.submitted"
+  | "delivery.overdue"
+  | "escrow.refunded"
+  | "escrow.abandoned"
+  | "dispute.created"
+  | "dispute.resolved"
+  | "escrow.reorged"
+  | "message.received"
+  | "webhook.disabled";
+
+export type MemoryRequest = {
+  /**
+   * 1 to 256 characters. In a path it is URL-encoded, so `/` becomes `%2F`
+   */
+  key: string;
+  namespace?: string;
+  /**
+   * Any JSON value of at most 64 KB
+   */
+  value: unknown;
+  /**
+   * Repeated tags count once
+   */
+  tags?: Array<string>;
+  /**
+   * Life from now on, 90 days by default
+   */
+  ttlSeconds?: number;
+};
+
+export type MemoryBatchRequest = {
+  entries: Array<MemoryRequest>;
+};
+
+export type MemoryImportRequest = {
+  entries: Array<{
+    /**
+     * 1 to 256 characters. In a path it is URL-encoded, so `/` becomes `%2F`
+     */
+    key: string;
+    namespace?: string;
+    /**
+     * Any JSON value of at most 64 KB
+     */
+    value: unknown;
+    /**
+     * Repeated tags count once
+     */
+    tags?: Array<string>;
+    ttlSeconds?: number | null;
+    /**
+     * In the past: the entry is skipped
+     */
+    expiresAt?: UtcTime | null;
+    /**
+     * Ignored
+     */
+    version?: number;
+    /**
+     * Ignored
+     */
+    createdAt?: UtcTime;
+    /**
+     * Ignored
+     */
+    updatedAt?: UtcTime;
+  }>;
+};
+
+export type MemorySearchRequest = {
+  query: SearchQuery;
+  /**
+   * Only this namespace; all but `audit` by default
+   */
+  namespace?: string;
+  /**
+   * An entry must have all of them
+   */
+  tags?: Array<string>;
+  /**
+   * What the keys start with
+   */
+  prefix?: string;
+  limit?: number;
+};
+
+export type MissedEventsRequest = {
+  /**
+   * Events that were recorded from this time on
+   */
+  since: UtcTime;
+};
+
+export type WebhookRequest = {
+  url: string;
+  /**
+   * The events to send
+   */
+  events: Array<EventType>;
+  /**
+   * True: failed deliveries are retried for 24 hours, in order per transaction; false: they are retried once
+   */
+  durable?: boolean;
+};
+
+export type WebhookChange = {
+  url?: string;
+  /**
+   * The events to send
+   */
+  events?: Array<EventType>;
+  /**
+   * True: failed deliveries are retried for 24 hours, in order per transaction; false: they are retried once
+   */
+  durable?: boolean;
+  /**
+   * Enables a webhook that the service has disabled
+   */
+  status?: "active";
+};
+
+export type MessageRequest = {
+  toAgentId?: string;
+  topic?: string;
+  /**
+   * By default `text/plain` for a text and an encrypted content, `application/json` for other bodies
+   */
+  contentType?: string;
+  /**
+   * A text for `text/…`, any JSON for other types; at most 64 KB
+   */
+  body?: unknown;
+  encrypted?: EncryptedContent;
+  /**
+   * A message that the caller has sent or received
+   */
+  replyTo?: string;
+  /**
+   * A deal of sender and recipient
+   */
+  transactionId?: string;
+};
 
 export type EncryptedContent = {
   v: 1;
@@ -18,20 +476,246 @@ export type EncryptedContent = {
   tag: string;
 };
 
-export type Error = {
+export type ReadRequest = {
+  read?: boolean;
+};
+
+export type UcpMessageRequest = {
+  type: Name;
+  toAgentId: string;
+  payload: {
+    [key: string]: unknown;
+  };
+  /**
+   * Ignored: the sender is the owner of the key
+   */
+  fromAgentId?: unknown;
+};
+
+export type SubscriptionRequest = {
+  topic: string;
+};
+
+export type MessageWebhookRequest = {
+  url: string;
+};
+
+export type SeriesRequest = {
+  series: Array<number>;
+};
+
+export type RegistrationAnswer = {
+  success: true;
+  agentId: string;
+  /**
+   * Shown only this once: the service stores just its hash
+   */
+  apiKey: string;
+  walletAddress: Address;
+  /**
+   * Uncompressed secp256k1 key
+   */
+  publicKey: string;
+};
+
+export type MalformedJsonError = {
   success: false;
-  /**
-   * What went wrong, for people
-   */
   error: string;
+  code: "malformed_json";
+  details?: {
+    reason: "invalid_utf8";
+  };
+};
+
+export type SignInMessageInvalidError = {
+  success: false;
+  error: string;
+  code: "sign_in_message_invalid";
+  details?: Array<string>;
+};
+
+export type SignatureInvalidError = {
+  success: false;
+  error: string;
+  code: "signature_invalid";
+};
+
+export type ValidationError = {
+  success: false;
+  error: string;
+  code: "validation_error";
+  details?: Array<ValidationIssue>;
+};
+
+export type ValidationIssue = {
   /**
-   * What went wrong, for programs
+   * Such as `body.title` or `query.limit`
    */
-  code: string;
+  path: string;
+  message: string;
+};
+
+export type IdempotencyError = AlreadyProcessedError | IdempotencyKeyReusedError | RequestInProgressError;
+
+export type AlreadyProcessedError = {
+  success: false;
+  error: string;
+  code: "already_processed";
+};
+
+export type IdempotencyKeyReusedError = {
+  success: false;
+  error: string;
+  code: "idempotency_key_reused";
+};
+
+export type RequestInProgressError = {
+  success: false;
+  error: string;
+  code: "request_in_progress";
+};
+
+export type NonceAlreadyUsedError = {
+  success: false;
+  error: string;
+  code: "nonce_already_used";
+};
+
+export type WalletAlreadyRegisteredError = {
+  success: false;
+  error: string;
+  code: "wallet_already_registered";
+  details?: {
+    hint: string;
+  };
+};
+
+export type RateLimitExceededError = {
+  success: false;
+  error: string;
+  code: "rate_limit_exceeded";
+  details?: FullWindow;
+};
+
+export type FullWindow = {
   /**
-   * Facts about the error; their form depends on the code
+   * Class of the calls that share the window
    */
-  details?: unknown;
+  window:
+    | "developerAccess"
+    | "discover"
+    | "keyless"
+    | "registration"
+    | "checkout"
+    | "fund"
+    | "deliver"
+    | "confirm"
+    | "general"
+    | "messageSend"
+    | "search"
+    | "memoryWrite"
+    | "memoryRead"
+    | "memorySearch"
+    | "inboxRead"
+    | "messageWebhook"
+    | "dispute"
+    | "eventStreams";
+  /**
+   * Whose calls it counts
+   */
+  countedBy: "address" | "key" | "agent";
+  limit: number;
+};
+
+export type ServiceUnavailableError = {
+  success: false;
+  error: string;
+  code: "service_unavailable";
+  details?: {
+    missing: string;
+  };
+};
+
+export type InternalError = {
+  success: false;
+  error: string;
+  code: "internal_error";
+};
+
+export type PayloadTooLargeError = {
+  success: false;
+  error: string;
+  code: "payload_too_large";
+  details?: {
+    maxBytes: number;
+  };
+};
+
+export type UnsupportedMediaTypeError = {
+  success: false;
+  error: string;
+  code: "unsupported_media_type";
+};
+
+export type KeyAnswer = {
+  success: true;
+  agentId: string;
+  /**
+   * Shown only this once: the service stores just its hash
+   */
+  apiKey: string;
+  /**
+   * When the agent's other keys end
+   */
+  othersEndAt: string;
+};
+
+export type NotFoundError = {
+  success: false;
+  error: string;
+  code: "not_found";
+  /**
+   * The id that leads nowhere, by its name
+   */
+  details?: {
+    [key: string]: string;
+  };
+};
+
+export type RevokedKeyAnswer = {
+  success: true;
+  data: RevokedKey;
+};
+
+export type RevokedKey = {
+  agentId: string;
+  revokedAt: string;
+};
+
+export type RequestSignatureError = RequestSignatureInvalidError | RequestTimestampExpiredError;
+
+export type RequestSignatureInvalidError = {
+  success: false;
+  error: string;
+  code: "request_signature_invalid";
+  details?: {
+    reason: string;
+  };
+};
+
+export type RequestTimestampExpiredError = {
+  success: false;
+  error: string;
+  code: "request_timestamp_expired";
+};
+
+export type InvalidApiKeyError = {
+  success: false;
+  error: string;
+  code: "invalid_api_key";
+  details?: {
+    hint: string;
+  };
 };
 
 export type PaymentRequired = {
@@ -63,7 +747,7 @@ export type PaymentRequired = {
     /**
      * Recipient; the zero address if no payment is possible
      */
-    payTo: string;
+    payTo: Address;
     /**
      * False if no payment is possible: wait for the reset
      */
@@ -71,10 +755,18 @@ export type PaymentRequired = {
     facilitatorUrl: string | null;
     instructions: string;
   };
-  /**
-   * Why a payment doesn't count, or its transaction
-   */
-  details?: unknown;
+  details?: {
+    /**
+     * `payment_verification_failed`: why the payment doesn't count
+     */
+    reason?: string;
+    chainTime?: number;
+    wallTime?: number;
+    /**
+     * `settlement_pending`: the payment's transaction, if known
+     */
+    txHash?: string;
+  };
   x402Version?: 1;
   /**
    * Payment requirements of x402 version 1; missing if no payment is asked for
@@ -82,6 +774,74 @@ export type PaymentRequired = {
   accepts?: Array<{
     [key: string]: unknown;
   }>;
+};
+
+export type PaymentIdentifierReusedError = {
+  success: false;
+  error: string;
+  code: "payment_identifier_reused";
+};
+
+export type PaymentUnavailableError = ChainUnavailableError | FacilitatorUnavailableError;
+
+export type ChainUnavailableError = {
+  success: false;
+  error: string;
+  code: "chain_unavailable";
+  details?: {
+    network: "base-sepolia" | "base";
+  };
+};
+
+export type FacilitatorUnavailableError = {
+  success: false;
+  error: string;
+  code: "facilitator_unavailable";
+};
+
+export type UsageAnswer = {
+  success: true;
+  data: Usage;
+};
+
+export type Usage = {
+  agentId: string;
+  agentName: string;
+  tier: "elite" | "pro" | "plus" | "free";
+  onChainScore: number;
+  budgets: {
+    api: Budget;
+    message: Budget;
+    search: Budget;
+    transaction: Budget;
+  };
+  abuse: {
+    /**
+     * Calls of this UTC day that count towards a budget
+     */
+    dailyUsage: number;
+    /**
+     * The same of this UTC month
+     */
+    monthlyUsage: number;
+    /**
+     * Sum of the daily budgets
+     */
+    dailyLimit: number;
+    /**
+     * 30 times the daily limit
+     */
+    monthlyLimit: number;
+  };
+  /**
+   * Prepaid calls that are left
+   */
+  prepaid: {
+    api: number;
+    message: number;
+    search: number;
+    transaction: number;
+  };
 };
 
 export type Budget = {
@@ -100,11 +860,54 @@ export type Budget = {
   resetsAt: string;
 };
 
+export type Score = {
+  address: Address;
+  network: Network;
+  onChainScore: number;
+  discoveryScore: number;
+  /**
+   * Whether the score allows mainnet checkout
+   */
+  graduated: boolean;
+  graduationScore: 10;
+  /**
+   * US dollars; null for unlimited
+   */
+  maxJobValueUsd: number | null;
+};
+
+export type PublicKey = {
+  agentId: string;
+  publicKey: string;
+};
+
+export type DiscoveryScore = {
+  agentId: string;
+  discoveryScore: number;
+  onChainScore: number;
+  lastSynced: string;
+};
+
+export type IndexerUnavailableError = {
+  success: false;
+  error: string;
+  code: "indexer_unavailable";
+  details?: {
+    network: "base-sepolia" | "base";
+  };
+};
+
+export type AgentPage = {
+  success: true;
+  data: Array<Agent>;
+  nextCursor: string | null;
+};
+
 export type Agent = {
   agentId: string;
   agentName: string;
   description: string | null;
-  walletAddress: string;
+  walletAddress: Address;
   publicKey: string;
   kyaLevel: 0 | 1 | 2 | 3;
   /**
@@ -123,9 +926,23 @@ export type Agent = {
   similarTo: Array<string>;
 };
 
+export type AgentAnswer = {
+  success: true;
+  data: Agent;
+};
+
+export type AgentTrustAnswer = {
+  success: true;
+  data: AgentTrust;
+  /**
+   * Null on the last page of `scoreHistory`
+   */
+  nextCursor: string | null;
+};
+
 export type AgentTrust = {
   agentId: string;
-  walletAddress: string;
+  walletAddress: Address;
   network: Network;
   indexedBlock: number;
   kya: KyaStatus;
@@ -189,11 +1006,11 @@ export type AgentTrust = {
   /**
    * Of the latest 1000 released deals in either role; null without one
    */
-  medianDealUsd: string | null;
+  medianDealUsd: Usd | null;
   /**
    * Value of all released deals as seller
    */
-  settledVolumeUsd: string;
+  settledVolumeUsd: Usd;
   /**
    * Newest first
    */
@@ -220,13 +1037,128 @@ export type KyaStatus = {
   maxJobValueUsd: number | null;
 };
 
+export type AgentKyaAnswer = {
+  success: true;
+  data: AgentKya;
+};
+
+export type AgentKya = {
+  agentId: string;
+  kya: KyaStatus;
+};
+
+export type PaymentMethodEmptyError = {
+  success: false;
+  error: string;
+  code: "payment_method_empty";
+  details?: {
+    token: Address;
+    required: Units;
+    balance: Units;
+    allowance: Units;
+  };
+};
+
+export type PaymentMethodNotSupportedError = {
+  success: false;
+  error: string;
+  code: "payment_method_not_supported";
+  details?: {
+    currency?: string;
+    paymentMethod?: string;
+    network: "base-sepolia" | "base";
+    token?: Address;
+  };
+};
+
+export type MailNoticeAnswer = {
+  success: true;
+  data: MailNotice;
+};
+
+export type MailNotice = {
+  message: string;
+};
+
+export type TooManyAttemptsError = {
+  success: false;
+  error: string;
+  code: "too_many_attempts";
+  details?: FullWindow;
+};
+
+export type MailUnavailableError = {
+  success: false;
+  error: string;
+  code: "mail_unavailable";
+};
+
+export type VerifiedAgentAnswer = {
+  success: true;
+  data: VerifiedAgent;
+};
+
+export type VerifiedAgent = {
+  agentId: string;
+  kya: KyaStatus;
+};
+
+export type VerificationTokenInvalidError = {
+  success: false;
+  error: string;
+  code: "verification_token_invalid";
+};
+
+export type FeeTierAnswer = {
+  success: true;
+  data: FeeTier;
+};
+
+export type FeeTier = {
+  tier: "Standard" | "Growth" | "Scale" | "Enterprise";
+  effectiveRate: "2.0%" | "1.5%" | "1.0%" | "0.5%";
+  /**
+   * The same rate in basis points
+   */
+  effectiveRateBps: number;
+  windowDays: 30;
+  windowStart: string;
+  /**
+   * Exclusive: the next midnight UTC
+   */
+  windowEnd: string;
+  settledVolumeUsd: Usd;
+  /**
+   * The tier above and the volume that it takes; null at the top
+   */
+  nextTier: {
+    tier: "Standard" | "Growth" | "Scale" | "Enterprise";
+    effectiveRate: "2.0%" | "1.5%" | "1.0%" | "0.5%";
+    /**
+     * The same rate in basis points
+     */
+    effectiveRateBps: number;
+    fromUsd: number;
+    remainingUsd: Usd;
+  } | null;
+  rebateAccruedUsd: Usd;
+  network: "base";
+  indexedBlock: number;
+};
+
+export type RebateStatementPage = {
+  success: true;
+  data: Array<RebateStatement>;
+  nextCursor: string | null;
+};
+
 export type RebateStatement = {
   statementId: string;
   month: string;
   network: "base";
-  wallet: string;
+  wallet: Address;
   token: {
-    address: string;
+    address: Address;
     symbol: string;
     decimals: number;
   };
@@ -240,15 +1172,15 @@ export type RebateStatement = {
   /**
    * Volume of the window in all tokens, which decides the tier
    */
-  settledVolumeUsd: string;
+  settledVolumeUsd: Usd;
   /**
    * Sum of the settlements' `countedFee`, in token units
    */
-  fee: string;
+  fee: Units;
   /**
    * `floor(fee * (200 - effectiveRateBps) / 200)`, in token units
    */
-  rebate: string;
+  rebate: Units;
   settlementCount: number;
   settlementsHash: string;
   /**
@@ -278,37 +1210,75 @@ export type RebatePayment = {
   blockNumber: number | null;
 };
 
+export type RebateSettlementPage = {
+  success: true;
+  data: Array<RebateSettlement>;
+  nextCursor: string | null;
+};
+
 export type RebateSettlement = {
   escrowId: string;
   settledAt: string;
   /**
    * Token units
    */
-  amount: string;
+  amount: Units;
   /**
    * Token units
    */
-  fee: string;
+  fee: Units;
   /**
    * Token units
    */
-  locked: string;
+  locked: Units;
   /**
    * Token units
    */
-  sellerAmount: string;
+  sellerAmount: Units;
   /**
    * US dollars times 1,000,000
    */
-  valueUsdUnits: string;
+  valueUsdUnits: Units;
   /**
    * What counts towards the tier; 0 before the window
    */
-  volumeUsdUnits: string;
+  volumeUsdUnits: Units;
   /**
    * `floor(fee * paid share)`; 0 for a settlement before the month
    */
-  countedFee: string;
+  countedFee: Units;
+};
+
+export type Taxonomy = {
+  readonly categories: Array<{
+    /**
+     * Identifier that a service gives as its `category`
+     */
+    slug: string;
+    /**
+     * Display name
+     */
+    label: string;
+    readonly children: Array<{
+      /**
+       * Identifier that a service gives as its `category`
+       */
+      slug: string;
+      /**
+       * Display name
+       */
+      label: string;
+    }>;
+  }>;
+};
+
+export type WrittenServiceAnswer = {
+  success: true;
+  data: Service;
+  /**
+   * Why nobody, or only buyers with a callbackUrl, can buy the service as it is; usually empty
+   */
+  warnings: Array<ListingWarning>;
 };
 
 export type Service = {
@@ -328,7 +1298,7 @@ export type Service = {
   network: Network;
   status: "active" | "paused" | "archived";
   sellerAgentId: string;
-  sellerAddress: string;
+  sellerAddress: Address;
   createdAt: string;
   updatedAt: string;
 };
@@ -341,26 +1311,13 @@ export type ListingWarning = {
   text: string;
 };
 
-export type ListedService = {
-  id: string;
-  title: string;
-  description: string;
-  category: string;
-  price: number;
-  priceUnit: "per_request" | "per_document" | "per_hour" | "per_output" | "flat";
-  currency: "USDC" | "USD" | "ETH" | "POL";
-  deliveryType: "webhook" | "api_response" | "async";
-  callbackRequired: boolean;
-  /**
-   * Shown only to the seller
-   */
-  endpointUrl?: string | null;
-  network: Network;
-  status: "active" | "paused" | "archived";
-  sellerAgentId: string;
-  sellerAddress: string;
-  createdAt: string;
-  updatedAt: string;
+export type ListedServicePage = {
+  success: true;
+  data: Array<ListedService>;
+  nextCursor: string | null;
+};
+
+export type ListedService = Service & {
   /**
    * With `explain=true`
    */
@@ -422,6 +1379,54 @@ export type SearchExplanation = {
   variety: number;
 };
 
+export type PriceFeedUnavailableError = {
+  success: false;
+  error: string;
+  code: "price_feed_unavailable";
+  details?: {
+    token: string;
+    /**
+     * Unix seconds
+     */
+    updatedAt?: number;
+    /**
+     * Seconds
+     */
+    maxPriceAge?: number;
+  };
+};
+
+export type SearchUnavailableError = {
+  success: false;
+  error: string;
+  code: "search_unavailable";
+};
+
+export type ServiceAnswer = {
+  success: true;
+  data: Service;
+};
+
+export type WrongRoleError = {
+  success: false;
+  error: string;
+  code: "wrong_role";
+  details?: {
+    /**
+     * The caller's
+     */
+    role?: string;
+    required?: string;
+    needed?: string;
+  };
+};
+
+export type ServiceArchivedError = {
+  success: false;
+  error: string;
+  code: "service_archived";
+};
+
 export type DiscoverResult = {
   serviceId: string;
   title: string;
@@ -433,7 +1438,7 @@ export type DiscoverResult = {
   network: Network;
   deliveryType: "webhook" | "api_response" | "async";
   sellerAgentId: string;
-  sellerAddress: string;
+  sellerAddress: Address;
   /**
    * The seller's, on the listing's network
    */
@@ -445,8 +1450,71 @@ export type DiscoverResult = {
   explanation?: SearchExplanation;
 };
 
+export type CheckoutAnswer = {
+  success: true;
+  data: Checkout;
+};
+
+export type Checkout = {
+  transactionId: string;
+  paymentInstructions: PaymentInstructions;
+};
+
+export type PaymentInstructions = {
+  /**
+   * Never to be paid by a plain transfer, which funds nothing and loses the tokens
+   */
+  escrowContract: Address;
+  escrowId: string;
+  sellerAddress: Address;
+  tokenAddress: Address;
+  /**
+   * Gross deposit in token units, the 2% fee included
+   */
+  amount: Units;
+  disputeWindow: number;
+  /**
+   * The dispute window that this service advises for a deposit of this value, in seconds: 300 up to $25, 3,600 up to $1,000, 86,400 above. It is only advice: check out again with `disputeWindow` to take it
+   */
+  recommendedDisputeWindow: number;
+  abandonmentGrace: number;
+  criteriaHash: string;
+  fundEndpoint: string;
+  network: Network;
+  chainId: number;
+  /**
+   * Last moment at which the seller may deliver, in unix seconds
+   */
+  deadline: number;
+  quoteExpiresAt: string;
+  /**
+   * Part of the deposit that is never refunded
+   */
+  platformFee: Units;
+  /**
+   * What the buyer gets back on a refund or an abandonment: the deposit minus the fee
+   */
+  refundableAmount: Units;
+  /**
+   * approve and createEscrow, to be sent in this order
+   */
+  calls: Array<ContractCall>;
+  /**
+   * An alternative to `calls`: a signature that anyone may relay. Null if none would count
+   */
+  gasless: GaslessFunding | null;
+  /**
+   * Why `gasless` is null: the token has no EIP-3009, or the buyer's wallet has code (also by EIP-7702) and no ERC-1271
+   */
+  gaslessReason: "token_without_authorization" | "wallet_has_code" | null;
+  /**
+   * What loses the deposit, for people and language models
+   */
+  warning: string;
+};
+
 export type ContractCall = {
-  to: string;
+  to: Address;
   data: string;
   /**
    * wei
@@ -465,7 +1533,7 @@ export type GaslessFunding = {
       name: string;
       version: string;
       chainId: number;
-      verifyingContract: string;
+      verifyingContract: Address;
     };
     types: {
       EIP712Domain: Array<{
@@ -479,14 +1547,14 @@ export type GaslessFunding = {
     };
     primaryType: "ReceiveWithAuthorization";
     message: {
-      from: string;
-      to: string;
-      value: string;
-      validAfter: string;
+      from: Address;
+      to: Address;
+      value: Units;
+      validAfter: Units;
       /**
        * The quote's end in unix seconds
        */
-      validBefore: string;
+      validBefore: Units;
       /**
        * Hash of all the terms, as the escrow contract computes it
        */
@@ -494,7 +1562,7 @@ export type GaslessFunding = {
     };
   };
   relay: {
-    to: string;
+    to: Address;
     value: "0";
     chainId: number;
     functionName: "createEscrowWithAuthorization";
@@ -508,17 +1576,17 @@ export type GaslessFunding = {
     args: {
       terms: {
         escrowId: string;
-        buyer: string;
-        seller: string;
-        amount: string;
-        token: string;
-        deadline: string;
-        disputeWindow: string;
-        abandonmentGrace: string;
+        buyer: Address;
+        seller: Address;
+        amount: Units;
+        token: Address;
+        deadline: Units;
+        disputeWindow: Units;
+        abandonmentGrace: Units;
         criteriaHash: string;
       };
-      validAfter: string;
-      validBefore: string;
+      validAfter: Units;
+      validBefore: Units;
     };
     /**
      * Calldata for a plain wallet's signature: replace `{signature}` with its 130 hexadecimal digits, without 0x. For a contract wallet's signature, encode `args`
@@ -528,19 +1596,155 @@ export type GaslessFunding = {
   };
 };
 
+export type CallbackUrlRequiredError = {
+  success: false;
+  error: string;
+  code: "callback_url_required";
+};
+
+export type InsufficientTokenBalanceError = {
+  success: false;
+  error: string;
+  code: "insufficient_token_balance";
+  details?: {
+    token: Address;
+    required: Units;
+    balance: Units;
+  };
+};
+
+export type AgentNotVerifiedError = {
+  success: false;
+  error: string;
+  code: "agent_not_verified";
+  details?: {
+    valueUsd: Units;
+    usdDecimals: number;
+    valueDollars: string;
+    kyaLevel: number;
+    requiredLevel?: number;
+  };
+};
+
+export type JobValueCapExceededError = {
+  success: false;
+  error: string;
+  code: "job_value_cap_exceeded";
+  details?: {
+    valueUsd: Units;
+    capUsd: Units;
+    usdDecimals: number;
+    valueDollars: string;
+    capDollars: string;
+    cappedWallet: Address;
+  };
+};
+
+export type TestnetGraduationRequiredError = {
+  success: false;
+  error: string;
+  code: "testnet_graduation_required";
+  details?: {
+    onChainScore: number;
+    graduationScore: number;
+  };
+};
+
+export type NetworkMismatchError = {
+  success: false;
+  error: string;
+  code: "network_mismatch";
+  details?: {
+    serviceNetwork: "base-sepolia" | "base";
+    requestedNetwork: "base-sepolia" | "base";
+  };
+};
+
+export type SelfPurchaseError = {
+  success: false;
+  error: string;
+  code: "self_purchase";
+};
+
+export type SellerTermsNotMetError = {
+  success: false;
+  error: string;
+  code: "seller_terms_not_met";
+  details?: {
+    paused: boolean;
+    minAmountUsd: Units;
+    usdDecimals: number;
+    minDeliverySeconds: number;
+    minAmountDollars: string;
+    valueDollars: string;
+    /**
+     * The lowest `deliveryDeadlineSeconds` that works
+     */
+    minDeliveryDeadlineSeconds: number;
+  };
+};
+
+export type ServiceNotActiveError = {
+  success: false;
+  error: string;
+  code: "service_not_active";
+  details?: {
+    status: string;
+  };
+};
+
+export type AmountOutOfRangeError = {
+  success: false;
+  error: string;
+  code: "amount_out_of_range";
+  details?: {
+    amount: Units;
+    minimum: Units;
+    maximum: Units;
+  };
+};
+
+export type CurrencyNotSettleableError = {
+  success: false;
+  error: string;
+  code: "currency_not_settleable";
+  details?: {
+    currency?: string;
+    paymentMethod?: string;
+    network: "base-sepolia" | "base";
+    token?: Address;
+  };
+};
+
+export type NewEscrowsPausedError = {
+  success: false;
+  error: string;
+  code: "new_escrows_paused";
+  details?: {
+    network: "base-sepolia" | "base";
+    escrowContract: Address;
+  };
+};
+
+export type TransactionPage = {
+  success: true;
+  data: Array<Transaction>;
+  nextCursor: string | null;
+};
+
 export type Transaction = {
   transactionId: string;
   serviceId: string | null;
   serviceTitle: string | null;
   buyerAgentId: string | null;
   sellerAgentId: string | null;
-  buyerAddress: string;
-  sellerAddress: string;
+  buyerAddress: Address;
+  sellerAddress: Address;
   network: "base-sepolia" | "base";
   chainId: number;
-  escrowId: string;
-  escrowContract: string;
-  token: string;
+  escrowId: Bytes32;
+  escrowContract: Address;
+  token: Address;
   /**
    * Symbol of the token that the deal settles in
    */
@@ -548,17 +1752,17 @@ export type Transaction = {
   /**
    * Gross deposit in token units
    */
-  amount: string;
+  amount: Units;
   /**
    * Deposit minus the fee, in token units
    */
-  lockedAmount: string;
+  lockedAmount: Units;
   /**
    * 2% of the deposit, rounded up, in token units; never refunded
    */
-  platformFee: string;
+  platformFee: Units;
   quantity: number;
-  criteriaHash: string;
+  criteriaHash: Bytes32;
   /**
    * seconds
    */
@@ -595,17 +1799,17 @@ export type Transaction = {
   /**
    * SHA-256 of the canonical JSON of responsePayload
    */
-  deliveryProof: string | null;
+  deliveryProof: Bytes32 | null;
   /**
    * What the seller committed to on chain
    */
-  proofHash: string | null;
+  proofHash: Bytes32 | null;
   /**
    * true if deliveryProof equals proofHash; otherwise null, because other commitments are allowed
    */
   proofVerified: true | null;
   callbackUrl: string | null;
-  fundTxHash: string | null;
+  fundTxHash: Bytes32 | null;
   /**
    * Funded in a block after the quote's end, so the seller may refund
    */
@@ -620,8 +1824,8 @@ export type Transaction = {
    */
   disputeId: string | null;
   outcome: "BuyerRefund" | "SellerPaid" | "Split" | null;
-  buyerAmount: string | null;
-  sellerAmount: string | null;
+  buyerAmount: Units | null;
+  sellerAmount: Units | null;
   deliveredAt: string | null;
   settledAt: string | null;
   timeline: Array<{
@@ -636,7 +1840,7 @@ export type Transaction = {
       | "EscrowResolved"
       | "PayloadReceived";
     at: string;
-    txHash: string | null;
+    txHash: Bytes32 | null;
     blockNumber: number | null;
   }>;
   /**
@@ -647,123 +1851,12 @@ export type Transaction = {
   updatedAt: string;
 };
 
-export type TransactionWithActions = {
-  transactionId: string;
-  serviceId: string | null;
-  serviceTitle: string | null;
-  buyerAgentId: string | null;
-  sellerAgentId: string | null;
-  buyerAddress: string;
-  sellerAddress: string;
-  network: "base-sepolia" | "base";
-  chainId: number;
-  escrowId: string;
-  escrowContract: string;
-  token: string;
-  /**
-   * Symbol of the token that the deal settles in
-   */
-  currency: string;
-  /**
-   * Gross deposit in token units
-   */
-  amount: string;
-  /**
-   * Deposit minus the fee, in token units
-   */
-  lockedAmount: string;
-  /**
-   * 2% of the deposit, rounded up, in token units; never refunded
-   */
-  platformFee: string;
-  quantity: number;
-  criteriaHash: string;
-  /**
-   * seconds
-   */
-  disputeWindow: number;
-  /**
-   * seconds
-   */
-  abandonmentGrace: number;
-  /**
-   * Last moment at which the seller may deliver, in unix seconds
-   */
-  deadline: number;
-  quoteExpiresAt: string | null;
-  status:
-    | "pending_funding"
-    | "funded"
-    | "delivered"
-    | "released"
-    | "refunded"
-    | "disputed"
-    | "resolved"
-    | "abandoned"
-    | "expired";
-  expiredBy: "quote" | "escrow_id_taken" | null;
-  requestPayload: {
-    [key: string]: unknown;
-  } | null;
-  /**
-   * Hidden from the buyer until the delivery is on chain
-   */
-  responsePayload: {
-    [key: string]: unknown;
-  } | null;
-  /**
-   * SHA-256 of the canonical JSON of responsePayload
-   */
-  deliveryProof: string | null;
-  /**
-   * What the seller committed to on chain
-   */
-  proofHash: string | null;
-  /**
-   * true if deliveryProof equals proofHash; otherwise null, because other commitments are allowed
-   */
-  proofVerified: true | null;
-  callbackUrl: string | null;
-  fundTxHash: string | null;
-  /**
-   * Funded in a block after the quote's end, so the seller may refund
-   */
-  late: boolean;
-  /**
-   * Created on chain without a checkout
-   */
-  unsolicited: boolean;
-  automatic: boolean | null;
-  /**
-   * Null unless the buyer has opened a dispute
-   */
-  disputeId: string | null;
-  outcome: "BuyerRefund" | "SellerPaid" | "Split" | null;
-  buyerAmount: string | null;
-  sellerAmount: string | null;
-  deliveredAt: string | null;
-  settledAt: string | null;
-  timeline: Array<{
-    event:
-      | "CheckedOut"
-      | "EscrowCreated"
-      | "DeliverySubmitted"
-      | "EscrowReleased"
-      | "EscrowRefunded"
-      | "EscrowAbandoned"
-      | "DisputeOpened"
-      | "EscrowResolved"
-      | "PayloadReceived";
-    at: string;
-    txHash: string | null;
-    blockNumber: number | null;
-  }>;
-  /**
-   * Subgraph block at which this state was read
-   */
-  indexedBlock: number | null;
-  createdAt: string;
-  updatedAt: string;
+export type TransactionWithActionsAnswer = {
+  success: true;
+  data: TransactionWithActions;
+};
+
+export type TransactionWithActions = Transaction & {
   actions: Array<CallAction | RequestAction>;
   /**
    * For the buyer of a funded `api_response` job: where to call the seller, and a token that names the job (JWS, HS256 with the seller's webhook secret)
@@ -785,7 +1878,7 @@ export type CallAction = {
     | "claimAbandoned"
     | "refund"
     | "resolveExpired";
-  to: string;
+  to: Address;
   data: string;
   /**
    * wei
@@ -822,124 +1915,275 @@ export type RequestAction = {
   availableUntil: string | null;
 };
 
-export type PendingDelivery = {
+export type TransactionNotFundedError = {
+  success: false;
+  error: string;
+  code: "transaction_not_funded";
+  details?: {
+    transactionId: string;
+    /**
+     * Status of the transaction
+     */
+    status: string;
+    /**
+     * Subgraph block at which the state was read
+     */
+    indexedBlock: number | null;
+  };
+};
+
+export type AgreedCriteriaAnswer = {
+  success: true;
+  data: AgreedCriteria;
+};
+
+export type AgreedCriteria = {
   transactionId: string;
-  serviceId: string | null;
-  serviceTitle: string | null;
-  buyerAgentId: string | null;
-  sellerAgentId: string | null;
-  buyerAddress: string;
-  sellerAddress: string;
-  network: "base-sepolia" | "base";
-  chainId: number;
-  escrowId: string;
-  escrowContract: string;
-  token: string;
-  /**
-   * Symbol of the token that the deal settles in
-   */
-  currency: string;
-  /**
-   * Gross deposit in token units
-   */
-  amount: string;
-  /**
-   * Deposit minus the fee, in token units
-   */
-  lockedAmount: string;
-  /**
-   * 2% of the deposit, rounded up, in token units; never refunded
-   */
-  platformFee: string;
-  quantity: number;
-  criteriaHash: string;
-  /**
-   * seconds
-   */
-  disputeWindow: number;
-  /**
-   * seconds
-   */
-  abandonmentGrace: number;
-  /**
-   * Last moment at which the seller may deliver, in unix seconds
-   */
-  deadline: number;
-  quoteExpiresAt: string | null;
-  status:
-    | "pending_funding"
-    | "funded"
-    | "delivered"
-    | "released"
-    | "refunded"
-    | "disputed"
-    | "resolved"
-    | "abandoned"
-    | "expired";
-  expiredBy: "quote" | "escrow_id_taken" | null;
-  requestPayload: {
+  criteriaHash: Bytes32;
+  criteria: {
     [key: string]: unknown;
-  } | null;
-  /**
-   * Hidden from the buyer until the delivery is on chain
-   */
-  responsePayload: {
-    [key: string]: unknown;
-  } | null;
-  /**
-   * SHA-256 of the canonical JSON of responsePayload
-   */
-  deliveryProof: string | null;
-  /**
-   * What the seller committed to on chain
-   */
-  proofHash: string | null;
-  /**
-   * true if deliveryProof equals proofHash; otherwise null, because other commitments are allowed
-   */
-  proofVerified: true | null;
-  callbackUrl: string | null;
-  fundTxHash: string | null;
-  /**
-   * Funded in a block after the quote's end, so the seller may refund
-   */
-  late: boolean;
-  /**
-   * Created on chain without a checkout
-   */
-  unsolicited: boolean;
-  automatic: boolean | null;
-  /**
-   * Null unless the buyer has opened a dispute
-   */
-  disputeId: string | null;
-  outcome: "BuyerRefund" | "SellerPaid" | "Split" | null;
-  buyerAmount: string | null;
-  sellerAmount: string | null;
-  deliveredAt: string | null;
-  settledAt: string | null;
-  timeline: Array<{
-    event:
-      | "CheckedOut"
-      | "EscrowCreated"
-      | "DeliverySubmitted"
-      | "EscrowReleased"
-      | "EscrowRefunded"
-      | "EscrowAbandoned"
-      | "DisputeOpened"
-      | "EscrowResolved"
-      | "PayloadReceived";
-    at: string;
-    txHash: string | null;
-    blockNumber: number | null;
-  }>;
-  /**
-   * Subgraph block at which this state was read
-   */
-  indexedBlock: number | null;
-  createdAt: string;
-  updatedAt: string;
+  };
+};
+
+export type CriteriaNotAvailableError = {
+  success: false;
+  error: string;
+  code: "criteria_not_available";
+};
+
+export type TransactionAnswer = {
+  success: true;
+  data: Transaction;
+};
+
+export type FundingFailedError = {
+  success: false;
+  error: string;
+  code: "funding_failed";
+  details?: {
+    txHash: string;
+    network: "base-sepolia" | "base";
+    escrowId: string;
+    blockNumber: number;
+  };
+};
+
+export type FundingNotFoundError = {
+  success: false;
+  error: string;
+  code: "funding_not_found";
+  details?: {
+    txHash: string;
+    network: "base-sepolia" | "base";
+    escrowId: string;
+  };
+};
+
+export type FundingOtherEscrowError = {
+  success: false;
+  error: string;
+  code: "funding_other_escrow";
+  details?: {
+    txHash: string;
+    network: "base-sepolia" | "base";
+    escrowId: string;
+    createdEscrowIds: Array<string>;
+  };
+};
+
+export type FundingOtherNetworkError = {
+  success: false;
+  error: string;
+  code: "funding_other_network";
+  details?: {
+    txHash: string;
+    network: "base-sepolia" | "base";
+    escrowId: string;
+    foundOn: "base-sepolia" | "base";
+  };
+};
+
+export type FundingOtherTermsError = {
+  success: false;
+  error: string;
+  code: "funding_other_terms";
+  details?: {
+    txHash: string;
+    network: "base-sepolia" | "base";
+    escrowId: string;
+    differences: Array<{
+      term: string;
+      expected: string;
+      actual: string;
+    }>;
+  };
+};
+
+export type FundingPendingError = {
+  success: false;
+  error: string;
+  code: "funding_pending";
+  details?: {
+    txHash: string;
+    network: "base-sepolia" | "base";
+    escrowId: string;
+  };
+};
+
+export type FundingWasATransferError = {
+  success: false;
+  error: string;
+  code: "funding_was_a_transfer";
+  details?: {
+    txHash: string;
+    network: "base-sepolia" | "base";
+    escrowId: string;
+    escrowContract: Address;
+    transfers: Array<{
+      token: Address;
+      from: Address;
+      amount: Units;
+    }>;
+    why: string;
+  };
+};
+
+export type PendingDeliveryAnswer = {
+  success: true;
+  data: PendingDelivery;
+};
+
+export type PendingDelivery = Transaction & {
   submitDelivery: ContractCall | null;
+};
+
+export type DeliveryAlreadySubmittedError = {
+  success: false;
+  error: string;
+  code: "delivery_already_submitted";
+  details?: {
+    deliveryProof: string | null;
+    given: string;
+  };
+};
+
+export type DeliveryTransactionMismatchError = {
+  success: false;
+  error: string;
+  code: "delivery_transaction_mismatch";
+  details?: {
+    reason: "unknown" | "pending" | "failed" | "otherEscrow";
+    txHash: string;
+    network: "base-sepolia" | "base";
+    escrowId: string;
+  };
+};
+
+export type EscrowStateConflictError = {
+  success: false;
+  error: string;
+  code: "escrow_state_conflict";
+  details?: {
+    /**
+     * Status of the transaction
+     */
+    status: string;
+    /**
+     * Subgraph block at which the state was read
+     */
+    indexedBlock: number | null;
+    reason?: "deadline_passed";
+    /**
+     * Unix seconds
+     */
+    deadline?: number;
+    /**
+     * Unix seconds by the chain's clock
+     */
+    now?: number;
+  };
+};
+
+export type NotAcceptedOnChainError = {
+  success: false;
+  error: string;
+  code: "not_accepted_on_chain";
+  details?: {
+    /**
+     * Status of the transaction
+     */
+    status: string;
+    /**
+     * Null while the chain would refuse it
+     */
+    accept: ContractCall | null;
+    /**
+     * What the caller may do next, as in the transaction
+     */
+    actions: Array<{
+      [key: string]: unknown;
+    }>;
+    /**
+     * Subgraph block at which the state was read
+     */
+    indexedBlock: number | null;
+  };
+};
+
+export type ClaimCallAnswer = {
+  success: true;
+  data: ClaimCall;
+};
+
+export type ClaimCall = {
+  to: Address;
+  data: string;
+  /**
+   * wei
+   */
+  value: "0";
+  chainId: number;
+  claimable: boolean;
+  claimableAt: string | null;
+  reason: MoveObstacle;
+  /**
+   * Subgraph block at which the deal's state was read
+   */
+  indexedBlock: number;
+};
+
+/**
+ * Why the chain doesn't accept the call now; null if it does. `too_early`: it will, from the given time on. Any other reason names the deal's state, and the time is null
+ */
+export type MoveObstacle =
+  "not_funded" | "expired" | "not_delivered" | "delivered" | "disputed" | "settled" | "too_early" | null;
+
+export type FinalizeCallAnswer = {
+  success: true;
+  data: FinalizeCall;
+};
+
+export type FinalizeCall = {
+  to: Address;
+  data: string;
+  /**
+   * wei
+   */
+  value: "0";
+  chainId: number;
+  finalizable: boolean;
+  finalizableAt: string | null;
+  reason: MoveObstacle;
+  /**
+   * Subgraph block at which the deal's state was read
+   */
+  indexedBlock: number;
+};
+
+export type JobPage = {
+  success: true;
+  data: Array<Job>;
+  nextCursor: string | null;
 };
 
 export type Job = {
@@ -948,7 +2192,7 @@ export type Job = {
   serviceTitle: string | null;
   buyerAgentId: string | null;
   network: "base-sepolia" | "base";
-  escrowId: string;
+  escrowId: Bytes32;
   status:
     | "pending_funding"
     | "funded"
@@ -963,7 +2207,7 @@ export type Job = {
     [key: string]: unknown;
   } | null;
   quantity: number;
-  criteriaHash: string;
+  criteriaHash: Bytes32;
   /**
    * Last moment at which the seller may deliver, in unix seconds
    */
@@ -971,12 +2215,12 @@ export type Job = {
   /**
    * Deposit minus the fee, in token units
    */
-  lockedAmount: string;
+  lockedAmount: Units;
   /**
    * Symbol of the token that the deal settles in
    */
   currency: string;
-  token: string;
+  token: Address;
   /**
    * Funded in a block after the quote's end, so the seller may refund
    */
@@ -990,6 +2234,24 @@ export type Job = {
    * Subgraph block at which this state was read
    */
   indexedBlock: number | null;
+};
+
+export type CheckResultAnswer = {
+  success: true;
+  data: CheckResult;
+};
+
+export type CheckResult = {
+  facts: Array<Fact>;
+  checks: Array<CriteriaCheck>;
+  /**
+   * `fail` if anything fails, else `open` if anything is open, else `pass`
+   */
+  result: "pass" | "fail" | "open";
+  /**
+   * Subgraph block at which the deal's state was read
+   */
+  indexedBlock: number;
 };
 
 export type Fact = {
@@ -1018,6 +2280,17 @@ export type CriteriaCheck = {
    * The reason
    */
   detail: string;
+};
+
+export type CriteriaCheckUnavailableError = {
+  success: false;
+  error: string;
+  code: "criteria_check_unavailable";
+};
+
+export type DisputeAnswer = {
+  success: true;
+  data: Dispute;
 };
 
 export type Dispute = {
@@ -1090,20 +2363,8 @@ export type Dispute = {
       };
     };
     offers: {
-      buyer: {
-        buyerPercent: number;
-        deadline: number;
-        signature: string;
-        offeredAt: string;
-        status: "open" | "expired";
-      } | null;
-      seller: {
-        buyerPercent: number;
-        deadline: number;
-        signature: string;
-        offeredAt: string;
-        status: "open" | "expired";
-      } | null;
+      buyer: SettlementOffer | null;
+      seller: SettlementOffer | null;
     };
     /**
      * Ready when both parties have signed the same terms
@@ -1118,25 +2379,111 @@ export type Dispute = {
   resolvedAt: string | null;
 };
 
+export type SettlementOffer = {
+  buyerPercent: number;
+  deadline: number;
+  signature: string;
+  offeredAt: string;
+  status: "open" | "expired";
+};
+
+export type CriteriaHashMismatchError = {
+  success: false;
+  error: string;
+  code: "criteria_hash_mismatch";
+  details?: {
+    hash: string;
+    criteriaHash: string;
+  };
+};
+
+export type DisputeNotOpenOnChainError = {
+  success: false;
+  error: string;
+  code: "dispute_not_open_on_chain";
+  details?: {
+    /**
+     * Status of the transaction
+     */
+    status: string;
+    /**
+     * The call that opens one, if the caller may
+     */
+    openDispute: ContractCall | null;
+    /**
+     * Subgraph block at which the state was read
+     */
+    indexedBlock: number | null;
+  };
+};
+
+export type DisputeReasonGivenError = {
+  success: false;
+  error: string;
+  code: "dispute_reason_given";
+};
+
+export type EvidenceClosedError = {
+  success: false;
+  error: string;
+  code: "evidence_closed";
+  details?: {
+    evidenceDeadline: string;
+    complete: boolean;
+  };
+};
+
+export type EvidenceLimitReachedError = {
+  success: false;
+  error: string;
+  code: "evidence_limit_reached";
+  details?: {
+    submitted: number;
+    limit: number;
+  };
+};
+
+export type RulingAnswer = {
+  success: true;
+  data: Ruling;
+};
+
+export type Ruling = {
+  disputeId: string;
+  /**
+   * The ruling document
+   */
+  document: {
+    [key: string]: unknown;
+  };
+  /**
+   * keccak256 of the document's RFC 8785 canonical JSON
+   */
+  rationaleHash: string;
+  /**
+   * The hash that the chain has; null before the resolution, and if no ruling ended the dispute
+   */
+  onChain: string | null;
+};
+
+export type RulingNotAvailableError = {
+  success: false;
+  error: string;
+  code: "ruling_not_available";
+};
+
+export type EventRecordPage = {
+  success: true;
+  data: Array<EventRecord>;
+  nextCursor: string | null;
+};
+
 export type EventRecord = {
   /**
    * The X-Service-Event-Id of its webhooks
    */
   id: string;
-  event:
-    | "escrow.funded"
-    | "service.delivered"
-    | "escrow.released"
-    | "escrow.finalized"
-    | "delivery.submitted"
-    | "delivery.overdue"
-    | "escrow.refunded"
-    | "escrow.abandoned"
-    | "dispute.created"
-    | "dispute.resolved"
-    | "escrow.reorged"
-    | "message.received"
-    | "webhook.disabled";
+  event: EventType;
   /**
    * Null for an event that belongs to no transaction
    */
@@ -1148,6 +2495,18 @@ export type EventRecord = {
   payload: {
     [key: string]: unknown;
   };
+};
+
+export type TooManyStreamsError = {
+  success: false;
+  error: string;
+  code: "too_many_streams";
+  details?: FullWindow;
+};
+
+export type MemoryEntryAnswer = {
+  success: true;
+  data: MemoryEntry;
 };
 
 export type MemoryEntry = {
@@ -1171,6 +2530,88 @@ export type MemoryEntry = {
   updatedAt: string;
 };
 
+export type MemoryReadOnlyError = {
+  success: false;
+  error: string;
+  code: "memory_read_only";
+  details?: {
+    namespace: string;
+  };
+};
+
+export type MemoryQuotaExceededError = {
+  success: false;
+  error: string;
+  code: "memory_quota_exceeded";
+  details?: {
+    bound: string;
+    limit: number;
+    used: number;
+    added: number;
+  };
+};
+
+export type VersionMismatchError = {
+  success: false;
+  error: string;
+  code: "version_mismatch";
+  details?: {
+    /**
+     * The versions that the request expects
+     */
+    expected: unknown;
+    version: number | null;
+  };
+};
+
+export type MemoryEntryPage = {
+  success: true;
+  data: Array<MemoryEntry>;
+  nextCursor: string | null;
+};
+
+export type MemoryBatchAnswer = {
+  success: true;
+  data: Array<MemoryEntry>;
+};
+
+export type MemoryImportAnswer = {
+  success: true;
+  data: MemoryImport;
+};
+
+export type MemoryImport = {
+  created: number;
+  updated: number;
+  unchanged: number;
+  /**
+   * Entries that can't be imported, by their place in `entries`
+   */
+  skipped: Array<{
+    index: number;
+    key: string;
+    namespace: string;
+    reason: "audit" | "expired";
+  }>;
+};
+
+export type RemovedMemoryEntryAnswer = {
+  success: true;
+  data: RemovedMemoryEntry;
+};
+
+export type RemovedMemoryEntry = {
+  key: string;
+  namespace: string;
+  deleted: true;
+};
+
+export type MemoryVersionPage = {
+  success: true;
+  data: Array<MemoryVersion>;
+  nextCursor: string | null;
+};
+
 export type MemoryVersion = {
   version: number;
   /**
@@ -1181,26 +2622,56 @@ export type MemoryVersion = {
   updatedAt: string;
 };
 
-export type MemoryMatch = {
-  key: string;
-  namespace: string;
-  /**
-   * The value as it was written
-   */
-  value: unknown;
-  tags: Array<string>;
-  version: number;
-  /**
-   * Null for an audit entry, which never expires
-   */
-  ttlSeconds: number | null;
-  expiresAt: string | null;
-  createdAt: string;
-  /**
-   * When this version was written
-   */
-  updatedAt: string;
+export type MemoryRenewalLimitReachedError = {
+  success: false;
+  error: string;
+  code: "memory_renewal_limit_reached";
+  details?: {
+    expiresAt: string;
+    latest: string;
+  };
+};
+
+export type MemoryMatchPage = {
+  success: true;
+  data: Array<MemoryMatch>;
+  nextCursor: string | null;
+};
+
+export type MemoryMatch = MemoryEntry & {
   relevance: number;
+};
+
+export type WebhookSecretAnswer = {
+  success: true;
+  data: WebhookSecret;
+};
+
+export type WebhookSecret = {
+  /**
+   * Verifies X-Service-Signature now
+   */
+  secret: string;
+  /**
+   * The same key for libraries that verify webhook-signature
+   */
+  standardSecret: string;
+  rotation: number;
+  /**
+   * Signs once it is activated, and from activatesAt at the latest
+   */
+  next: {
+    secret: string;
+    standardSecret: string;
+    rotation: number;
+    activatesAt: string;
+  } | null;
+};
+
+export type WebhookDeliveryPage = {
+  success: true;
+  data: Array<WebhookDelivery>;
+  nextCursor: string | null;
 };
 
 export type WebhookDelivery = {
@@ -1238,24 +2709,46 @@ export type WebhookDelivery = {
   createdAt: string;
 };
 
+export type WebhookDeliveryAnswer = {
+  success: true;
+  data: WebhookDelivery;
+};
+
+export type WebhookNotActiveError = {
+  success: false;
+  error: string;
+  code: "webhook_not_active";
+  details?: {
+    webhookId: string;
+    reason: string;
+  };
+};
+
+export type MissedEventsAnswer = {
+  success: true;
+  data: MissedEvents;
+};
+
+export type MissedEvents = {
+  /**
+   * Events that are queued again
+   */
+  queued: number;
+  /**
+   * The next `since`, if there may be more
+   */
+  next: string | null;
+};
+
+export type WebhookAnswer = {
+  success: true;
+  data: Webhook;
+};
+
 export type Webhook = {
   webhookId: string;
   url: string;
-  events: Array<
-    | "escrow.funded"
-    | "service.delivered"
-    | "escrow.released"
-    | "escrow.finalized"
-    | "delivery.submitted"
-    | "delivery.overdue"
-    | "escrow.refunded"
-    | "escrow.abandoned"
-    | "dispute.created"
-    | "dispute.resolved"
-    | "escrow.reorged"
-    | "message.received"
-    | "webhook.disabled"
-  >;
+  events: Array<EventType>;
   durable: boolean;
   /**
    * Events aren't sent to a disabled webhook
@@ -1268,6 +2761,26 @@ export type Webhook = {
   disabledAt: string | null;
   createdAt: string;
   updatedAt: string;
+};
+
+export type WebhookLimitReachedError = {
+  success: false;
+  error: string;
+  code: "webhook_limit_reached";
+  details?: {
+    limit: number;
+  };
+};
+
+export type WebhookPage = {
+  success: true;
+  data: Array<Webhook>;
+  nextCursor: string | null;
+};
+
+export type MessageAnswer = {
+  success: true;
+  data: Message;
 };
 
 export type Message = {
@@ -1300,6 +2813,39 @@ export type Message = {
   createdAt: string;
 };
 
+export type RecipientNotFoundError = {
+  success: false;
+  error: string;
+  code: "recipient_not_found";
+  details?: {
+    toAgentId: string;
+  };
+};
+
+export type EncryptedMessageRepeatedError = {
+  success: false;
+  error: string;
+  code: "encrypted_message_repeated";
+};
+
+export type InboxFullError = {
+  success: false;
+  error: string;
+  code: "inbox_full";
+};
+
+export type MessagePage = {
+  success: true;
+  data: Array<Message>;
+  nextCursor: string | null;
+};
+
+export type UcpMessagePage = {
+  success: true;
+  data: Array<UcpMessage>;
+  nextCursor: string | null;
+};
+
 export type UcpMessage = {
   id: string;
   type: string;
@@ -1315,6 +2861,16 @@ export type InactiveKeyError = {
   error: "Invalid or inactive API key";
 };
 
+export type UcpMessageAnswer = {
+  success: true;
+  data: UcpMessage;
+};
+
+export type TopicSubscriptionAnswer = {
+  success: true;
+  data: TopicSubscription;
+};
+
 export type TopicSubscription = {
   topic: string;
   subscribedAt: string;
@@ -1326,6 +2882,41 @@ export type TopicSubscription = {
    * Messages that found no room in the inbox for 24 hours
    */
   missed: number;
+};
+
+export type SubscriptionLimitReachedError = {
+  success: false;
+  error: string;
+  code: "subscription_limit_reached";
+  details?: {
+    max: number;
+  };
+};
+
+export type EndedSubscriptionAnswer = {
+  success: true;
+  data: EndedSubscription;
+};
+
+export type EndedSubscription = {
+  topic: string;
+  unsubscribed: boolean;
+};
+
+export type TopicSubscriptionPage = {
+  success: true;
+  data: Array<TopicSubscription>;
+  nextCursor: string | null;
+};
+
+export type TimelinePage = {
+  success: true;
+  data: Array<TimelineEntry>;
+  nextCursor: string | null;
+  /**
+   * Subgraph block at which the moves were read
+   */
+  indexedBlock: number;
 };
 
 export type TimelineEntry =
@@ -1351,7 +2942,7 @@ export type TimelineMove = {
    */
   proof: {
     network: "base-sepolia" | "base";
-    escrowId: string;
+    escrowId: Bytes32;
     event:
       | "EscrowCreated"
       | "DeliverySubmitted"
@@ -1360,7 +2951,7 @@ export type TimelineMove = {
       | "EscrowAbandoned"
       | "DisputeOpened"
       | "EscrowResolved";
-    txHash: string;
+    txHash: Bytes32;
     blockNumber: number;
   };
 };
@@ -1409,6 +3000,101 @@ export type TimelineMessage = {
   };
 };
 
+export type PackPage = {
+  success: true;
+  data: Array<Pack>;
+  nextCursor: string | null;
+};
+
+export type Pack = {
+  packId: string;
+  class: "api" | "message" | "search" | "transaction";
+  calls: number;
+  /**
+   * In US dollars, without a discount
+   */
+  price: string;
+};
+
+export type PackAnswer = {
+  success: true;
+  data: Pack;
+};
+
+export type MarketSeriesAnswer = {
+  success: true;
+  data: MarketSeries;
+};
+
+export type MarketSeries = {
+  metric: "volume" | "escrows" | "score";
+  scope: "me" | "all";
+  network: Network;
+  start: string;
+  /**
+   * Exclusive
+   */
+  end: string;
+  length: number;
+  series: Array<number>;
+  /**
+   * Exponent of the detrended fluctuation analysis: 0.5 for uncorrelated values, 1 for pink noise, above 1 for a series that wanders
+   */
+  hurst: number | null;
+  /**
+   * Of the graph, 1 (smooth) to 2 (noise)
+   */
+  fractalDimension: number | null;
+  /**
+   * Why an exponent is null: fewer than 16 values, all of them equal, or nothing but straight lines
+   */
+  reason: "too_short" | "constant" | "too_regular" | null;
+  method: {
+    hurst: string;
+    fractalDimension: string;
+  };
+  indexedBlock: number;
+};
+
+export type SeriesExponentsAnswer = {
+  success: true;
+  data: SeriesExponents;
+};
+
+export type SeriesExponents = {
+  length: number;
+  series: Array<number>;
+  /**
+   * Exponent of the detrended fluctuation analysis: 0.5 for uncorrelated values, 1 for pink noise, above 1 for a series that wanders
+   */
+  hurst: number | null;
+  /**
+   * Of the graph, 1 (smooth) to 2 (noise)
+   */
+  fractalDimension: number | null;
+  /**
+   * Why an exponent is null: fewer than 16 values, all of them equal, or nothing but straight lines
+   */
+  reason: "too_short" | "constant" | "too_regular" | null;
+  method: {
+    hurst: string;
+    fractalDimension: string;
+  };
+};
+
+export type MarketAnswer = {
+  success: true;
+  data: Market;
+};
+
+export type Market = {
+  window: "24h" | "7d" | "30d";
+  /**
+   * A network is missing until its figures are computed for the first time
+   */
+  networks: Array<NetworkMarket>;
+};
+
 export type NetworkMarket = {
   network: Network;
   start: string;
@@ -1446,7 +3132,7 @@ export type MarketFigures = {
   /**
    * Value of the deals, each by the share that its seller was paid
    */
-  volumeUsd: string;
+  volumeUsd: Usd;
   /**
    * Deals whose buyer opened a dispute
    */
@@ -1458,11 +3144,11 @@ export type MarketFigures = {
   /**
    * Median deposit of the deals; null for fewer than 5 of them
    */
-  medianDealUsd: string | null;
+  medianDealUsd: Usd | null;
   /**
    * Median price of the deals: deposit by quantity; null for fewer than 5 of them
    */
-  medianUnitPriceUsd: string | null;
+  medianUnitPriceUsd: Usd | null;
   /**
    * From the funding to the delivery of the deals; null for fewer than 5 of them
    */
@@ -1476,83 +3162,117 @@ export type MarketFigures = {
    */
   excluded: {
     deals: number;
-    /**
-     * US dollars, at most 6 decimals
-     */
-    volumeUsd: string;
+    volumeUsd: Usd;
   };
 };
 
-export type MarketCategory = {
+export type MarketCategory = MarketFigures & {
   /**
    * At checkout; null for escrows without a checkout
    */
   category: string | null;
-  /**
-   * Escrows that ended as released, or as resolved after a dispute
-   */
-  deals: number;
-  released: number;
-  resolved: number;
-  /**
-   * Jobs that the seller declined; no deals
-   */
-  refunded: number;
-  /**
-   * Jobs that were never delivered; no deals
-   */
-  abandoned: number;
-  /**
-   * Value of the deals, each by the share that its seller was paid
-   */
-  volumeUsd: string;
-  /**
-   * Deals whose buyer opened a dispute
-   */
-  disputed: number;
-  /**
-   * Share of the deals that were disputed; null for fewer than 5 of them
-   */
-  disputeRate: number | null;
-  /**
-   * Median deposit of the deals; null for fewer than 5 of them
-   */
-  medianDealUsd: string | null;
-  /**
-   * Median price of the deals: deposit by quantity; null for fewer than 5 of them
-   */
-  medianUnitPriceUsd: string | null;
-  /**
-   * From the funding to the delivery of the deals; null for fewer than 5 of them
-   */
-  medianSecondsToDeliver: number | null;
-  /**
-   * From the delivery to the release of the released escrows; null for fewer than 5 of them
-   */
-  medianSecondsToRelease: number | null;
-  /**
-   * Deals that are in none of the other figures
-   */
-  excluded: {
-    deals: number;
-    /**
-     * US dollars, at most 6 decimals
-     */
-    volumeUsd: string;
-  };
 };
 
-export type AgentsRegisterData = {
-  body: {
-    agentName: string;
-    walletAddress: string;
-    /**
-     * EIP-4361 text: domain and URI of this service, chain id 84532 or 8453, a nonce of letters and digits used once, issued within the last 10 minutes, with a statement that names its purpose; nothing else, and nothing after its end
-     */
-    message: string;
-    signature: string;
-    description?: string;
+export type NetworkStatusPage = {
+  success: true;
+  data: Array<NetworkStatus>;
+  nextCursor: string | null;
+};
+
+export type NetworkStatus = {
+  network: Network;
+  chainId: number;
+  caip2: string;
+  contracts: {
+    escrow: Address;
+    score: Address;
+    resolver: Address;
   };
+  tokens: Array<{
+    symbol: string;
+    address: Address;
+    decimals: number;
+  }>;
+  explorerUrl: string;
+  /**
+   * GraphQL endpoint of the subgraph; null if it isn't public
+   */
+  subgraphUrl: string | null;
+  /**
+   * Latest block of the chain; null if its RPC server is unavailable
+   */
+  headBlock: number | null;
+  /**
+   * Latest block of the subgraph; null if it is unavailable
+   */
+  indexedBlock: number | null;
+  /**
+   * How far the subgraph is behind the chain
+   */
+  blocksBehind: number | null;
+};
+
+export type Health = {
+  status: "ok";
+  uptimeSeconds: number;
+};
+
+export type OpenApiDocument = {
+  openapi: string;
+  [key: string]: unknown;
+};
+
+export type EmptyRequestWritable = {
+  [key: string]: never;
+};
+
+export type TaxonomyWritable = unknown;
+
+/**
+ * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
+ */
+export type IdempotencyKey = string;
+
+/**
+ * Entries per page
+ */
+export type Limit = number;
+
+/**
+ * `nextCursor` of the previous page of the same list
+ */
+export type Cursor = string;
+
+export type Id = string;
+
+export type Namespace = string;
+
+export type WebhookId = string;
+
+export type DisputeId = string;
+
+/**
+ * 1 to 256 characters. In a path it is URL-encoded, so `/` becomes `%2F`
+ */
+export type Key = string;
+
+export type Network2 = Network;
+
+export type TransactionId = string;
+
+/**
+ * The version that the entry must have, as its `ETag` names it: `"3"`, `W/"3"` or `3`, or a list of up to ten. `*` is any version. Otherwise 412 `version_mismatch`
+ */
+export type IfMatch = string;
+
+export type Type = EventType;
+
+export type DeliveryId = string;
+
+export type Topic = string;
+
+export type AgentsRegisterData = {
+  body: RegistrationRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -1566,68 +3286,34 @@ export type AgentsRegisterData = {
 
 export type AgentsRegisterErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
-   *
-   * `sign_in_message_invalid`: The signed message isn't acceptable
-   *
-   * `signature_invalid`: The signature isn't the wallet's signature of this message
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | SignInMessageInvalidError | SignatureInvalidError | ValidationError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `wallet_already_registered`: This wallet is already registered as an agent
-   *
-   * `nonce_already_used`: The nonce of the signed message has already been used
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | NonceAlreadyUsedError | WalletAlreadyRegisteredError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type AgentsRegisterError = AgentsRegisterErrors[keyof AgentsRegisterErrors];
 
 export type AgentsRegisterResponses = {
   /**
-   * Registers a wallet as an agent
+   * Created
    */
-  201: {
-    success: true;
-    agentId: string;
-    /**
-     * Shown only this once: the service stores just its hash
-     */
-    apiKey: string;
-    walletAddress: string;
-    /**
-     * Uncompressed secp256k1 key
-     */
-    publicKey: string;
-  };
+  201: RegistrationAnswer;
 };
 
 export type AgentsRegisterResponse = AgentsRegisterResponses[keyof AgentsRegisterResponses];
@@ -1647,89 +3333,48 @@ export type KeysRevokeData = {
 
 export type KeysRevokeErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type KeysRevokeError = KeysRevokeErrors[keyof KeysRevokeErrors];
 
 export type KeysRevokeResponses = {
   /**
-   * Revokes the key that the request is made with
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      agentId: string;
-      revokedAt: string;
-    };
-  };
+  200: RevokedKeyAnswer;
 };
 
 export type KeysRevokeResponse = KeysRevokeResponses[keyof KeysRevokeResponses];
 
 export type KeysIssueData = {
-  body: {
-    /**
-     * EIP-4361 text: domain and URI of this service, chain id 84532 or 8453, a nonce of letters and digits used once, issued within the last 10 minutes, with a statement that names its purpose; nothing else, and nothing after its end
-     */
-    message: string;
-    signature: string;
-    revokeOthersAfterSeconds?: number;
-  };
+  body: KeyRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -1743,69 +3388,38 @@ export type KeysIssueData = {
 
 export type KeysIssueErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
-   *
-   * `sign_in_message_invalid`: The signed message isn't acceptable
-   *
-   * `signature_invalid`: The signature isn't the wallet's signature of this message
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | SignInMessageInvalidError | SignatureInvalidError | ValidationError;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `nonce_already_used`: The nonce of the signed message has already been used
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | NonceAlreadyUsedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type KeysIssueError = KeysIssueErrors[keyof KeysIssueErrors];
 
 export type KeysIssueResponses = {
   /**
-   * Issues a new API key for a signature of the wallet
+   * Created
    */
-  201: {
-    success: true;
-    agentId: string;
-    /**
-     * Shown only this once: the service stores just its hash
-     */
-    apiKey: string;
-    /**
-     * When the agent's other keys end
-     */
-    othersEndAt: string;
-  };
+  201: KeyAnswer;
 };
 
 export type KeysIssueResponse = KeysIssueResponses[keyof KeysIssueResponses];
@@ -1819,79 +3433,34 @@ export type UsageReadData = {
 
 export type UsageReadErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type UsageReadError = UsageReadErrors[keyof UsageReadErrors];
 
 export type UsageReadResponses = {
   /**
-   * The caller's budgets and what is used of them
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      agentId: string;
-      agentName: string;
-      tier: "elite" | "pro" | "plus" | "free";
-      onChainScore: number;
-      budgets: {
-        api: Budget;
-        message: Budget;
-        search: Budget;
-        transaction: Budget;
-      };
-      abuse: {
-        /**
-         * Calls of this UTC day that count towards a budget
-         */
-        dailyUsage: number;
-        /**
-         * The same of this UTC month
-         */
-        monthlyUsage: number;
-        /**
-         * Sum of the daily budgets
-         */
-        dailyLimit: number;
-        /**
-         * 30 times the daily limit
-         */
-        monthlyLimit: number;
-      };
-      /**
-       * Prepaid calls that are left
-       */
-      prepaid: {
-        api: number;
-        message: number;
-        search: number;
-        transaction: number;
-      };
-    };
-  };
+  200: UsageAnswer;
 };
 
 export type UsageReadResponse = UsageReadResponses[keyof UsageReadResponses];
@@ -1900,53 +3469,37 @@ export type ScoresReadData = {
   body?: never;
   path?: never;
   query: {
-    address: string;
+    address: Address;
   };
   url: "/api/v1/agents/score";
 };
 
 export type ScoresReadErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: ChainUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type ScoresReadError = ScoresReadErrors[keyof ScoresReadErrors];
 
 export type ScoresReadResponses = {
   /**
-   * The testnet score of a wallet
+   * OK
    */
-  200: {
-    address: string;
-    network: Network;
-    onChainScore: number;
-    discoveryScore: number;
-    /**
-     * Whether the score allows mainnet checkout
-     */
-    graduated: boolean;
-    graduationScore: 10;
-    /**
-     * US dollars; null for unlimited
-     */
-    maxJobValueUsd: number | null;
-  };
+  200: Score;
 };
 
 export type ScoresReadResponse = ScoresReadResponses[keyof ScoresReadResponses];
@@ -1962,37 +3515,34 @@ export type AgentsReadPublicKeyData = {
 
 export type AgentsReadPublicKeyErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type AgentsReadPublicKeyError = AgentsReadPublicKeyErrors[keyof AgentsReadPublicKeyErrors];
 
 export type AgentsReadPublicKeyResponses = {
   /**
-   * The public key for encrypting messages to an agent
+   * OK
    */
-  200: {
-    agentId: string;
-    publicKey: string;
-  };
+  200: PublicKey;
 };
 
 export type AgentsReadPublicKeyResponse = AgentsReadPublicKeyResponses[keyof AgentsReadPublicKeyResponses];
@@ -2008,65 +3558,46 @@ export type AgentsReadDiscoveryScoreData = {
 
 export type AgentsReadDiscoveryScoreErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type AgentsReadDiscoveryScoreError = AgentsReadDiscoveryScoreErrors[keyof AgentsReadDiscoveryScoreErrors];
 
 export type AgentsReadDiscoveryScoreResponses = {
   /**
-   * The agent's score as used in search
+   * OK
    */
-  200: {
-    agentId: string;
-    discoveryScore: number;
-    onChainScore: number;
-    lastSynced: string;
-  };
+  200: DiscoveryScore;
 };
 
 export type AgentsReadDiscoveryScoreResponse =
@@ -2079,8 +3610,8 @@ export type AgentsListData = {
     /**
      * Start of the name, in any case
      */
-    name?: string;
-    wallet?: string;
+    name?: NameQuery;
+    wallet?: Address;
     kyaLevel?: 0 | 1 | 2 | 3;
     /**
      * Minimum testnet score
@@ -2104,61 +3635,42 @@ export type AgentsListData = {
 
 export type AgentsListErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type AgentsListError = AgentsListErrors[keyof AgentsListErrors];
 
 export type AgentsListResponses = {
   /**
-   * The agent registry
+   * OK
    */
-  200: {
-    success: true;
-    data: Array<Agent>;
-    /**
-     * Null on the last page
-     */
-    nextCursor: string | null;
-  };
+  200: AgentPage;
 };
 
 export type AgentsListResponse = AgentsListResponses[keyof AgentsListResponses];
@@ -2174,61 +3686,46 @@ export type AgentsReadData = {
 
 export type AgentsReadErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type AgentsReadError = AgentsReadErrors[keyof AgentsReadErrors];
 
 export type AgentsReadResponses = {
   /**
-   * An agent's public record
+   * OK
    */
-  200: {
-    success: true;
-    data: Agent;
-  };
+  200: AgentAnswer;
 };
 
 export type AgentsReadResponse = AgentsReadResponses[keyof AgentsReadResponses];
@@ -2254,85 +3751,52 @@ export type AgentsReadTrustData = {
 
 export type AgentsReadTrustErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type AgentsReadTrustError = AgentsReadTrustErrors[keyof AgentsReadTrustErrors];
 
 export type AgentsReadTrustResponses = {
   /**
-   * What an agent's past deals say about it
+   * OK
    */
-  200: {
-    success: true;
-    data: AgentTrust;
-    /**
-     * Null on the last page of `scoreHistory`
-     */
-    nextCursor: string | null;
-  };
+  200: AgentTrustAnswer;
 };
 
 export type AgentsReadTrustResponse = AgentsReadTrustResponses[keyof AgentsReadTrustResponses];
 
 export type KyaLinkPaymentMethodData = {
-  body: {
-    network: Network;
-    token: string;
-    /**
-     * 32 random bytes
-     */
-    nonce: string;
-    /**
-     * Unix seconds
-     */
-    deadline: number;
-    signature: string;
-  };
+  body: PaymentMethodRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -2346,186 +3810,56 @@ export type KyaLinkPaymentMethodData = {
 
 export type KyaLinkPaymentMethodErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
-   *
-   * `signature_invalid`: The signature isn't the wallet's signature of this message
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | SignatureInvalidError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `nonce_already_used`: The nonce of the signed message has already been used
-   *
-   * `payment_method_empty`: The wallet neither holds nor has allowed the token's smallest deposit
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError | NonceAlreadyUsedError | PaymentMethodEmptyError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Unprocessable Entity
    */
-  413: Error;
+  422: PaymentMethodNotSupportedError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Too Many Requests
    */
-  415: Error;
+  429: RateLimitExceededError;
   /**
-   * `payment_method_not_supported`: This payment method isn't available on this network
+   * Service Unavailable
    */
-  422: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type KyaLinkPaymentMethodError = KyaLinkPaymentMethodErrors[keyof KyaLinkPaymentMethodErrors];
 
 export type KyaLinkPaymentMethodResponses = {
   /**
-   * Links a payment method: KYA level 2
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      agentId: string;
-      kya: KyaStatus;
-    };
-  };
+  200: AgentKyaAnswer;
 };
 
 export type KyaLinkPaymentMethodResponse = KyaLinkPaymentMethodResponses[keyof KyaLinkPaymentMethodResponses];
 
-export type KyaSetLevelData = {
-  body: {
-    level: 0 | 1 | 2 | 3;
-    reason: string;
-    /**
-     * What was verified; required for level 3 and only allowed there
-     */
-    verification?: "codebase" | "identity";
-  };
-  headers?: {
-    /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
-     */
-    "Idempotency-Key"?: string;
-  };
-  path: {
-    id: string;
-  };
-  query?: never;
-  url: "/api/v1/admin/agents/{id}/kya";
-};
-
-export type KyaSetLevelErrors = {
-  /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
-   */
-  400: Error;
-  /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
-   */
-  401: Error;
-  /**
-   * `not_found`: Not found
-   */
-  404: Error;
-  /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   */
-  409: Error;
-  /**
-   * `payload_too_large`: The body is larger than 256 KB
-   */
-  413: Error;
-  /**
-   * `unsupported_media_type`: The body must be sent as application/json
-   */
-  415: Error;
-  /**
-   * `rate_limit_exceeded`: Rate limit exceeded
-   */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   */
-  503: Error;
-};
-
-export type KyaSetLevelError = KyaSetLevelErrors[keyof KyaSetLevelErrors];
-
-export type KyaSetLevelResponses = {
-  /**
-   * Sets an agent's KYA level
-   */
-  200: {
-    success: true;
-    data: {
-      agentId: string;
-      kya: KyaStatus;
-    };
-  };
-};
-
-export type KyaSetLevelResponse = KyaSetLevelResponses[keyof KyaSetLevelResponses];
-
 export type DevelopersRequestAccessData = {
-  body: {
-    email: string;
-    name?: string;
-    useCase?: string;
-  };
+  body: DeveloperAccessRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -2539,63 +3873,40 @@ export type DevelopersRequestAccessData = {
 
 export type DevelopersRequestAccessErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyKeyReusedError | RequestInProgressError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError | TooManyAttemptsError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: MailUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
-   *
-   * `too_many_attempts`: Too Many Attempts
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `mail_unavailable`: This service has no mail server
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type DevelopersRequestAccessError = DevelopersRequestAccessErrors[keyof DevelopersRequestAccessErrors];
 
 export type DevelopersRequestAccessResponses = {
   /**
-   * Sends a verification token by mail
+   * Accepted
    */
-  202: {
-    success: true;
-    data: {
-      message: string;
-    };
-  };
+  202: MailNoticeAnswer;
 };
 
 export type DevelopersRequestAccessResponse = DevelopersRequestAccessResponses[keyof DevelopersRequestAccessResponses];
 
 export type DevelopersVerifyData = {
-  body: {
-    token: string;
-  };
+  body: MailVerification;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -2609,84 +3920,46 @@ export type DevelopersVerifyData = {
 
 export type DevelopersVerifyErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
-   *
-   * `verification_token_invalid`: The token is unknown, expired or already used
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError | VerificationTokenInvalidError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | MailUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `mail_unavailable`: This service has no mail server
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type DevelopersVerifyError = DevelopersVerifyErrors[keyof DevelopersVerifyErrors];
 
 export type DevelopersVerifyResponses = {
   /**
-   * Verifies the caller's mail address: KYA level 1
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      agentId: string;
-      kya: KyaStatus;
-    };
-  };
+  200: VerifiedAgentAnswer;
 };
 
 export type DevelopersVerifyResponse = DevelopersVerifyResponses[keyof DevelopersVerifyResponses];
@@ -2700,98 +3973,42 @@ export type FeesReadTierData = {
 
 export type FeesReadTierErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type FeesReadTierError = FeesReadTierErrors[keyof FeesReadTierErrors];
 
 export type FeesReadTierResponses = {
   /**
-   * The caller's volume tier
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      tier: "Standard" | "Growth" | "Scale" | "Enterprise";
-      effectiveRate: "2.0%" | "1.5%" | "1.0%" | "0.5%";
-      /**
-       * The same rate in basis points
-       */
-      effectiveRateBps: number;
-      windowDays: 30;
-      windowStart: string;
-      /**
-       * Exclusive: the next midnight UTC
-       */
-      windowEnd: string;
-      /**
-       * US dollars, at most 6 decimals
-       */
-      settledVolumeUsd: string;
-      /**
-       * The tier above and the volume that it takes; null at the top
-       */
-      nextTier: {
-        tier: "Standard" | "Growth" | "Scale" | "Enterprise";
-        effectiveRate: "2.0%" | "1.5%" | "1.0%" | "0.5%";
-        /**
-         * The same rate in basis points
-         */
-        effectiveRateBps: number;
-        fromUsd: number;
-        /**
-         * US dollars, at most 6 decimals
-         */
-        remainingUsd: string;
-      } | null;
-      /**
-       * US dollars, at most 6 decimals
-       */
-      rebateAccruedUsd: string;
-      network: "base";
-      indexedBlock: number;
-    };
-  };
+  200: FeeTierAnswer;
 };
 
 export type FeesReadTierResponse = FeesReadTierResponses[keyof FeesReadTierResponses];
@@ -2814,61 +4031,42 @@ export type RebatesListData = {
 
 export type RebatesListErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type RebatesListError = RebatesListErrors[keyof RebatesListErrors];
 
 export type RebatesListResponses = {
   /**
-   * Lists the caller's rebate statements, newest first
+   * OK
    */
-  200: {
-    success: true;
-    data: Array<RebateStatement>;
-    /**
-     * Null on the last page
-     */
-    nextCursor: string | null;
-  };
+  200: RebateStatementPage;
 };
 
 export type RebatesListResponse = RebatesListResponses[keyof RebatesListResponses];
@@ -2893,65 +4091,46 @@ export type RebatesListSettlementsData = {
 
 export type RebatesListSettlementsErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type RebatesListSettlementsError = RebatesListSettlementsErrors[keyof RebatesListSettlementsErrors];
 
 export type RebatesListSettlementsResponses = {
   /**
-   * Lists the settlements that a rebate statement counts, oldest first
+   * OK
    */
-  200: {
-    success: true;
-    data: Array<RebateSettlement>;
-    /**
-     * Null on the last page
-     */
-    nextCursor: string | null;
-  };
+  200: RebateSettlementPage;
 };
 
 export type RebatesListSettlementsResponse = RebatesListSettlementsResponses[keyof RebatesListSettlementsResponses];
@@ -2965,51 +4144,30 @@ export type CategoriesListData = {
 
 export type CategoriesListErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type CategoriesListError = CategoriesListErrors[keyof CategoriesListErrors];
 
 export type CategoriesListResponses = {
   /**
-   * The taxonomy of services
+   * OK
    */
-  200: {
-    readonly categories: Array<{
-      /**
-       * Identifier that a service gives as its `category`
-       */
-      slug: string;
-      /**
-       * Display name
-       */
-      label: string;
-      readonly children: Array<{
-        /**
-         * Identifier that a service gives as its `category`
-         */
-        slug: string;
-        /**
-         * Display name
-         */
-        label: string;
-      }>;
-    }>;
-  };
+  200: Taxonomy;
 };
 
 export type CategoriesListResponse = CategoriesListResponses[keyof CategoriesListResponses];
@@ -3021,49 +4179,8 @@ export type ListingsListData = {
     /**
      * Semantic search query
      */
-    q?: string;
-    category?:
-      | "trading"
-      | "onchain_intelligence"
-      | "yield_management"
-      | "risk_assessment"
-      | "financial_ops"
-      | "accounting"
-      | "sys_automation"
-      | "legal_compliance"
-      | "hr_talent"
-      | "discovery"
-      | "negotiation"
-      | "quality_control"
-      | "resource_monetization"
-      | "engineering"
-      | "infrastructure"
-      | "documentation"
-      | "security_auditing"
-      | "social_influence"
-      | "multimodal_generation"
-      | "community_management"
-      | "system_privileges"
-      | "hardware_iot"
-      | "communication_gateways"
-      | "executive_assistance"
-      | "b2c_commerce"
-      | "pkm"
-      | "persona_grooming"
-      | "vibe_check"
-      | "context_wellness"
-      | "agentic_diplomacy"
-      | "agent_mentorship"
-      | "research"
-      | "summarization"
-      | "coding"
-      | "data"
-      | "translation"
-      | "booking"
-      | "monitoring"
-      | "analytics"
-      | "marketing"
-      | "other";
+    q?: SearchQuery;
+    category?: CategorySlug;
     network?: Network;
     sellerId?: string;
     /**
@@ -3106,132 +4223,48 @@ export type ListingsListData = {
 
 export type ListingsListErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | PriceFeedUnavailableError | SearchUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `search_unavailable`: Semantic search is currently unavailable
-   *
-   * `price_feed_unavailable`: No current price is available for this token
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type ListingsListError = ListingsListErrors[keyof ListingsListErrors];
 
 export type ListingsListResponses = {
   /**
-   * Lists services, or searches them with `q`
+   * OK
    */
-  200: {
-    success: true;
-    data: Array<ListedService>;
-    /**
-     * Null on the last page
-     */
-    nextCursor: string | null;
-  };
+  200: ListedServicePage;
 };
 
 export type ListingsListResponse = ListingsListResponses[keyof ListingsListResponses];
 
 export type ListingsCreateData = {
-  body: {
-    title: string;
-    description: string;
-    category:
-      | "trading"
-      | "onchain_intelligence"
-      | "yield_management"
-      | "risk_assessment"
-      | "financial_ops"
-      | "accounting"
-      | "sys_automation"
-      | "legal_compliance"
-      | "hr_talent"
-      | "discovery"
-      | "negotiation"
-      | "quality_control"
-      | "resource_monetization"
-      | "engineering"
-      | "infrastructure"
-      | "documentation"
-      | "security_auditing"
-      | "social_influence"
-      | "multimodal_generation"
-      | "community_management"
-      | "system_privileges"
-      | "hardware_iot"
-      | "communication_gateways"
-      | "executive_assistance"
-      | "b2c_commerce"
-      | "pkm"
-      | "persona_grooming"
-      | "vibe_check"
-      | "context_wellness"
-      | "agentic_diplomacy"
-      | "agent_mentorship"
-      | "research"
-      | "summarization"
-      | "coding"
-      | "data"
-      | "translation"
-      | "booking"
-      | "monitoring"
-      | "analytics"
-      | "marketing"
-      | "other";
-    /**
-     * Price of one unit in `currency`; at most 6 decimal places in USDC and USD, 18 in ETH and POL
-     */
-    price: number;
-    priceUnit: "per_request" | "per_document" | "per_hour" | "per_output" | "flat";
-    currency?: "USDC" | "USD" | "ETH" | "POL";
-    deliveryType?: "webhook" | "api_response" | "async";
-    /**
-     * Whether a checkout must give a callbackUrl
-     */
-    callbackRequired?: boolean;
-    /**
-     * Where the platform posts incoming jobs
-     */
-    endpointUrl?: string | null;
-    network?: Network;
-  };
+  body: ServiceRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -3245,77 +4278,42 @@ export type ListingsCreateData = {
 
 export type ListingsCreateErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type ListingsCreateError = ListingsCreateErrors[keyof ListingsCreateErrors];
 
 export type ListingsCreateResponses = {
   /**
-   * Lists a service
+   * Created
    */
-  201: {
-    success: true;
-    data: Service;
-    /**
-     * Why nobody, or only buyers with a callbackUrl, can buy the service as it is; usually empty
-     */
-    warnings: Array<ListingWarning>;
-  };
+  201: WrittenServiceAnswer;
 };
 
 export type ListingsCreateResponse = ListingsCreateResponses[keyof ListingsCreateResponses];
@@ -3337,83 +4335,50 @@ export type ListingsArchiveData = {
 
 export type ListingsArchiveErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `wrong_role`: The caller doesn't have the role that this operation requires
+   * Forbidden
    */
-  403: Error;
+  403: WrongRoleError;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `service_archived`: The service is archived and can't be changed
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError | ServiceArchivedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type ListingsArchiveError = ListingsArchiveErrors[keyof ListingsArchiveErrors];
 
 export type ListingsArchiveResponses = {
   /**
-   * Archives a service of the caller permanently
+   * OK
    */
-  200: {
-    success: true;
-    data: Service;
-  };
+  200: ServiceAnswer;
 };
 
 export type ListingsArchiveResponse = ListingsArchiveResponses[keyof ListingsArchiveResponses];
@@ -3429,129 +4394,52 @@ export type ListingsReadData = {
 
 export type ListingsReadErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type ListingsReadError = ListingsReadErrors[keyof ListingsReadErrors];
 
 export type ListingsReadResponses = {
   /**
-   * Reads a service of any status
+   * OK
    */
-  200: {
-    success: true;
-    data: Service;
-  };
+  200: ServiceAnswer;
 };
 
 export type ListingsReadResponse = ListingsReadResponses[keyof ListingsReadResponses];
 
 export type ListingsUpdateData = {
-  body: {
-    title?: string;
-    description?: string;
-    category?:
-      | "trading"
-      | "onchain_intelligence"
-      | "yield_management"
-      | "risk_assessment"
-      | "financial_ops"
-      | "accounting"
-      | "sys_automation"
-      | "legal_compliance"
-      | "hr_talent"
-      | "discovery"
-      | "negotiation"
-      | "quality_control"
-      | "resource_monetization"
-      | "engineering"
-      | "infrastructure"
-      | "documentation"
-      | "security_auditing"
-      | "social_influence"
-      | "multimodal_generation"
-      | "community_management"
-      | "system_privileges"
-      | "hardware_iot"
-      | "communication_gateways"
-      | "executive_assistance"
-      | "b2c_commerce"
-      | "pkm"
-      | "persona_grooming"
-      | "vibe_check"
-      | "context_wellness"
-      | "agentic_diplomacy"
-      | "agent_mentorship"
-      | "research"
-      | "summarization"
-      | "coding"
-      | "data"
-      | "translation"
-      | "booking"
-      | "monitoring"
-      | "analytics"
-      | "marketing"
-      | "other";
-    /**
-     * Price of one unit in `currency`; at most 6 decimal places in USDC and USD, 18 in ETH and POL
-     */
-    price?: number;
-    priceUnit?: "per_request" | "per_document" | "per_hour" | "per_output" | "flat";
-    currency?: "USDC" | "USD" | "ETH" | "POL";
-    deliveryType?: "webhook" | "api_response" | "async";
-    /**
-     * Whether a checkout must give a callbackUrl
-     */
-    callbackRequired?: boolean;
-    /**
-     * Where the platform posts incoming jobs
-     */
-    endpointUrl?: string | null;
-    network?: Network;
-    status?: "active" | "paused";
-  };
+  body: ServiceChange;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -3567,116 +4455,56 @@ export type ListingsUpdateData = {
 
 export type ListingsUpdateErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `wrong_role`: The caller doesn't have the role that this operation requires
+   * Forbidden
    */
-  403: Error;
+  403: WrongRoleError;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `service_archived`: The service is archived and can't be changed
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError | ServiceArchivedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type ListingsUpdateError = ListingsUpdateErrors[keyof ListingsUpdateErrors];
 
 export type ListingsUpdateResponses = {
   /**
-   * Changes a service of the caller
+   * OK
    */
-  200: {
-    success: true;
-    data: Service;
-    /**
-     * Why nobody, or only buyers with a callbackUrl, can buy the service as it is; usually empty
-     */
-    warnings: Array<ListingWarning>;
-  };
+  200: WrittenServiceAnswer;
 };
 
 export type ListingsUpdateResponse = ListingsUpdateResponses[keyof ListingsUpdateResponses];
 
 export type ListingsDiscoverData = {
-  body: {
-    /**
-     * What to find, in English
-     */
-    query: string;
-    filters?: {
-      /**
-       * Minimum discoveryScore of the seller
-       */
-      minTrustScore?: number;
-      /**
-       * Maximum price of a unit. In US dollars. Ether is converted with the price feed; POL has no feed and never matches
-       */
-      maxPrice?: number;
-    };
-    /**
-     * Maximum number of results
-     */
-    limit?: number;
-    /**
-     * Adds to each result how it came to its place
-     */
-    explain?: boolean;
-  };
+  body: DiscoverRequest;
   path?: never;
   query?: never;
   url: "/api/v1/discover";
@@ -3684,66 +4512,40 @@ export type ListingsDiscoverData = {
 
 export type ListingsDiscoverErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | PriceFeedUnavailableError | SearchUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `search_unavailable`: Semantic search is currently unavailable
-   *
-   * `price_feed_unavailable`: No current price is available for this token
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type ListingsDiscoverError = ListingsDiscoverErrors[keyof ListingsDiscoverErrors];
 
 export type ListingsDiscoverResponses = {
   /**
-   * Finds active services by meaning, best first
+   * OK
    */
   200: Array<DiscoverResult>;
 };
@@ -3751,46 +4553,7 @@ export type ListingsDiscoverResponses = {
 export type ListingsDiscoverResponse = ListingsDiscoverResponses[keyof ListingsDiscoverResponses];
 
 export type CheckoutCreateData = {
-  body: {
-    serviceId: string;
-    quantity?: number;
-    /**
-     * `usdc` or `weth`
-     */
-    paymentMethod: string;
-    callbackUrl?: string;
-    requestPayload?: {
-      [key: string]: unknown;
-    };
-    /**
-     * seconds
-     */
-    disputeWindow?: number;
-    /**
-     * seconds
-     */
-    abandonmentGrace?: number;
-    /**
-     * seconds
-     */
-    deliveryDeadlineSeconds?: number;
-    /**
-     * If given, must be the network of the service
-     */
-    network?: Network;
-    criteria?: {
-      /**
-       * JSON Schema (2020-12, or draft-07 if it says so) that the result must match
-       */
-      schema?: {
-        [key: string]: unknown;
-      };
-      /**
-       * What else the result must satisfy: a CEL expression after `cel:`, which code evaluates, or a sentence, which a judge reads
-       */
-      checks?: Array<string>;
-    };
-  };
+  body: CheckoutRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -3804,163 +4567,60 @@ export type CheckoutCreateData = {
 
 export type CheckoutCreateErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
-   *
-   * `callback_url_required`: This service requires a callbackUrl
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | CallbackUrlRequiredError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
-   *
-   * `insufficient_token_balance`: The wallet doesn't hold enough of the token
+   * Payment Required
    */
-  402: PaymentRequired | Error;
+  402: InsufficientTokenBalanceError | PaymentRequired;
   /**
-   * `testnet_graduation_required`: Mainnet checkout requires a higher testnet score
-   *
-   * `agent_not_verified`: Agent not verified for this operation
-   *
-   * `job_value_cap_exceeded`: The job is worth more than the scores of its parties allow
+   * Forbidden
    */
-  403: Error;
+  403: AgentNotVerifiedError | JobValueCapExceededError | TestnetGraduationRequiredError;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `service_not_active`: The service isn't active
-   *
-   * `self_purchase`: An agent can't buy its own service
-   *
-   * `network_mismatch`: The service settles on another network
-   *
-   * `seller_terms_not_met`: The seller doesn't accept escrows on these terms
+   * Conflict
    */
-  409: Error;
+  409:
+    | IdempotencyError
+    | PaymentIdentifierReusedError
+    | NetworkMismatchError
+    | SelfPurchaseError
+    | SellerTermsNotMetError
+    | ServiceNotActiveError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Unprocessable Entity
    */
-  413: Error;
+  422: AmountOutOfRangeError | CurrencyNotSettleableError | PaymentMethodNotSupportedError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Too Many Requests
    */
-  415: Error;
+  429: RateLimitExceededError;
   /**
-   * `currency_not_settleable`: This currency has no escrow token on this network
-   *
-   * `payment_method_not_supported`: This payment method isn't available on this network
-   *
-   * `amount_out_of_range`: The deposit is below the token's minimum or too large for an escrow
+   * Service Unavailable
    */
-  422: Error;
+  503: PaymentUnavailableError | NewEscrowsPausedError | PriceFeedUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `new_escrows_paused`: The escrow contract currently accepts no new escrows
-   *
-   * `price_feed_unavailable`: No current price is available for this token
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type CheckoutCreateError = CheckoutCreateErrors[keyof CheckoutCreateErrors];
 
 export type CheckoutCreateResponses = {
   /**
-   * Checks out a service: creates a transaction and the terms of its escrow
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      transactionId: string;
-      paymentInstructions: {
-        /**
-         * Never to be paid by a plain transfer, which funds nothing and loses the tokens
-         */
-        escrowContract: string;
-        escrowId: string;
-        sellerAddress: string;
-        tokenAddress: string;
-        /**
-         * Gross deposit in token units, the 2% fee included
-         */
-        amount: string;
-        disputeWindow: number;
-        /**
-         * The dispute window that this service advises for a deposit of this value, in seconds: 300 up to $25, 3,600 up to $1,000, 86,400 above. It is only advice: check out again with `disputeWindow` to take it
-         */
-        recommendedDisputeWindow: number;
-        abandonmentGrace: number;
-        criteriaHash: string;
-        fundEndpoint: string;
-        network: Network;
-        chainId: number;
-        /**
-         * Last moment at which the seller may deliver, in unix seconds
-         */
-        deadline: number;
-        quoteExpiresAt: string;
-        /**
-         * Part of the deposit that is never refunded
-         */
-        platformFee: string;
-        /**
-         * What the buyer gets back on a refund or an abandonment: the deposit minus the fee
-         */
-        refundableAmount: string;
-        /**
-         * approve and createEscrow, to be sent in this order
-         */
-        calls: Array<ContractCall>;
-        /**
-         * An alternative to `calls`: a signature that anyone may relay. Null if none would count
-         */
-        gasless: GaslessFunding | null;
-        /**
-         * Why `gasless` is null: the token has no EIP-3009, or the buyer's wallet has code (also by EIP-7702) and no ERC-1271
-         */
-        gaslessReason: "token_without_authorization" | "wallet_has_code" | null;
-        /**
-         * What loses the deposit, for people and language models
-         */
-        warning: string;
-      };
-    };
-  };
+  200: CheckoutAnswer;
 };
 
 export type CheckoutCreateResponse = CheckoutCreateResponses[keyof CheckoutCreateResponses];
@@ -3996,63 +4656,42 @@ export type TransactionsListData = {
 
 export type TransactionsListErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type TransactionsListError = TransactionsListErrors[keyof TransactionsListErrors];
 
 export type TransactionsListResponses = {
   /**
-   * Lists the caller's transactions, newest first
+   * OK
    */
-  200: {
-    success: true;
-    data: Array<Transaction>;
-    /**
-     * Null on the last page
-     */
-    nextCursor: string | null;
-  };
+  200: TransactionPage;
 };
 
 export type TransactionsListResponse = TransactionsListResponses[keyof TransactionsListResponses];
@@ -4073,65 +4712,46 @@ export type TransactionsReadData = {
 
 export type TransactionsReadErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError | TransactionNotFundedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type TransactionsReadError = TransactionsReadErrors[keyof TransactionsReadErrors];
 
 export type TransactionsReadResponses = {
   /**
-   * Reads a transaction and what the caller may do next
+   * OK
    */
-  200: {
-    success: true;
-    data: TransactionWithActions;
-  };
+  200: TransactionWithActionsAnswer;
 };
 
 export type TransactionsReadResponse = TransactionsReadResponses[keyof TransactionsReadResponses];
@@ -4147,82 +4767,53 @@ export type TransactionsReadCriteriaData = {
 
 export type TransactionsReadCriteriaErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
-   *
-   * `criteria_not_available`: This transaction has no criteria document
+   * Not Found
    */
-  404: Error;
+  404: CriteriaNotAvailableError | NotFoundError;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError | TransactionNotFundedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type TransactionsReadCriteriaError = TransactionsReadCriteriaErrors[keyof TransactionsReadCriteriaErrors];
 
 export type TransactionsReadCriteriaResponses = {
   /**
-   * Reads the criteria document that the escrow's hash commits to
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      transactionId: string;
-      criteriaHash: string;
-      criteria: {
-        [key: string]: unknown;
-      };
-    };
-  };
+  200: AgreedCriteriaAnswer;
 };
 
 export type TransactionsReadCriteriaResponse =
   TransactionsReadCriteriaResponses[keyof TransactionsReadCriteriaResponses];
 
 export type TransactionsFundData = {
-  body: {
-    txHash: string;
-  };
+  body: FundRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -4238,119 +4829,70 @@ export type TransactionsFundData = {
 
 export type TransactionsFundErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
-   *
-   * `insufficient_token_balance`: The wallet doesn't hold enough of the token
+   * Payment Required
    */
-  402: PaymentRequired | Error;
+  402: InsufficientTokenBalanceError | PaymentRequired;
   /**
-   * `wrong_role`: The caller doesn't have the role that this operation requires
+   * Forbidden
    */
-  403: Error;
+  403: WrongRoleError;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
-   *
-   * `funding_not_found`: The transaction doesn't exist on the settlement chain
-   *
-   * `funding_pending`: The transaction isn't in a block yet
-   *
-   * `funding_failed`: The funding transaction failed on chain
-   *
-   * `funding_other_network`: The transaction is on another chain
-   *
-   * `funding_other_escrow`: The transaction didn't create the escrow of this checkout
-   *
-   * `funding_other_terms`: The transaction created the escrow with terms other than the checkout's
-   *
-   * `funding_was_a_transfer`: Tokens were sent to the escrow contract by a plain transfer, which funds no escrow: they are lost
+   * Conflict
    */
-  409: Error;
+  409:
+    | IdempotencyError
+    | PaymentIdentifierReusedError
+    | FundingFailedError
+    | FundingNotFoundError
+    | FundingOtherEscrowError
+    | FundingOtherNetworkError
+    | FundingOtherTermsError
+    | FundingPendingError
+    | FundingWasATransferError
+    | TransactionNotFundedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type TransactionsFundError = TransactionsFundErrors[keyof TransactionsFundErrors];
 
 export type TransactionsFundResponses = {
   /**
-   * Verifies the funding by its transaction hash
+   * OK
    */
-  200: {
-    success: true;
-    data: Transaction;
-  };
+  200: TransactionAnswer;
   /**
-   * Verifies the funding by its transaction hash
+   * Accepted
    */
-  202: {
-    success: true;
-    data: Transaction;
-  };
+  202: TransactionAnswer;
 };
 
 export type TransactionsFundResponse = TransactionsFundResponses[keyof TransactionsFundResponses];
 
 export type TransactionsDeliverData = {
-  body: {
-    responsePayload: {
-      [key: string]: unknown;
-    };
-    txHash?: string;
-  };
+  body: DeliverRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -4366,106 +4908,66 @@ export type TransactionsDeliverData = {
 
 export type TransactionsDeliverErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `wrong_role`: The caller doesn't have the role that this operation requires
+   * Forbidden
    */
-  403: Error;
+  403: WrongRoleError;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
-   *
-   * `escrow_state_conflict`: The escrow's state on chain doesn't allow this
-   *
-   * `delivery_already_submitted`: A delivery with different content has already been submitted
-   *
-   * `delivery_transaction_mismatch`: The transaction didn't submit this delivery on chain
+   * Conflict
    */
-  409: Error;
+  409:
+    | IdempotencyError
+    | PaymentIdentifierReusedError
+    | DeliveryAlreadySubmittedError
+    | DeliveryTransactionMismatchError
+    | EscrowStateConflictError
+    | TransactionNotFundedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type TransactionsDeliverError = TransactionsDeliverErrors[keyof TransactionsDeliverErrors];
 
 export type TransactionsDeliverResponses = {
   /**
-   * Submits the result of a job
+   * OK
    */
-  200: {
-    success: true;
-    data: Transaction;
-  };
+  200: TransactionAnswer;
   /**
-   * Submits the result of a job
+   * Accepted
    */
-  202: {
-    success: true;
-    data: PendingDelivery;
-  };
+  202: PendingDeliveryAnswer;
 };
 
 export type TransactionsDeliverResponse = TransactionsDeliverResponses[keyof TransactionsDeliverResponses];
 
 export type TransactionsConfirmData = {
-  body?: {
-    [key: string]: never;
-  };
+  body?: EmptyRequestWritable;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -4481,87 +4983,50 @@ export type TransactionsConfirmData = {
 
 export type TransactionsConfirmErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `wrong_role`: The caller doesn't have the role that this operation requires
+   * Forbidden
    */
-  403: Error;
+  403: WrongRoleError;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
-   *
-   * `not_accepted_on_chain`: The buyer has not accepted the delivery on chain
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError | NotAcceptedOnChainError | TransactionNotFundedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type TransactionsConfirmError = TransactionsConfirmErrors[keyof TransactionsConfirmErrors];
 
 export type TransactionsConfirmResponses = {
   /**
-   * Confirms that the buyer accepted on chain
+   * OK
    */
-  200: {
-    success: true;
-    data: Transaction;
-  };
+  200: TransactionAnswer;
 };
 
 export type TransactionsConfirmResponse = TransactionsConfirmResponses[keyof TransactionsConfirmResponses];
@@ -4577,87 +5042,50 @@ export type TransactionsClaimAbandonedData = {
 
 export type TransactionsClaimAbandonedErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `wrong_role`: The caller doesn't have the role that this operation requires
+   * Forbidden
    */
-  403: Error;
+  403: WrongRoleError;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError | TransactionNotFundedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type TransactionsClaimAbandonedError = TransactionsClaimAbandonedErrors[keyof TransactionsClaimAbandonedErrors];
 
 export type TransactionsClaimAbandonedResponses = {
   /**
-   * Returns the call with which the buyer reclaims the deposit of an undelivered job
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      to: string;
-      data: string;
-      /**
-       * wei
-       */
-      value: "0";
-      chainId: number;
-      claimable: boolean;
-      claimableAt: string | null;
-      /**
-       * Why the chain doesn't accept the call now; null if it does. `too_early`: it will, from the given time on. Any other reason names the deal's state, and the time is null
-       */
-      reason: "not_funded" | "expired" | "not_delivered" | "delivered" | "disputed" | "settled" | "too_early" | null;
-      /**
-       * Subgraph block at which the deal's state was read
-       */
-      indexedBlock: number;
-    };
-  };
+  200: ClaimCallAnswer;
 };
 
 export type TransactionsClaimAbandonedResponse =
@@ -4674,83 +5102,46 @@ export type TransactionsFinalizeData = {
 
 export type TransactionsFinalizeErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError | TransactionNotFundedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type TransactionsFinalizeError = TransactionsFinalizeErrors[keyof TransactionsFinalizeErrors];
 
 export type TransactionsFinalizeResponses = {
   /**
-   * Returns the call that releases the funds after the dispute window
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      to: string;
-      data: string;
-      /**
-       * wei
-       */
-      value: "0";
-      chainId: number;
-      finalizable: boolean;
-      finalizableAt: string | null;
-      /**
-       * Why the chain doesn't accept the call now; null if it does. `too_early`: it will, from the given time on. Any other reason names the deal's state, and the time is null
-       */
-      reason: "not_funded" | "expired" | "not_delivered" | "delivered" | "disputed" | "settled" | "too_early" | null;
-      /**
-       * Subgraph block at which the deal's state was read
-       */
-      indexedBlock: number;
-    };
-  };
+  200: FinalizeCallAnswer;
 };
 
 export type TransactionsFinalizeResponse = TransactionsFinalizeResponses[keyof TransactionsFinalizeResponses];
@@ -4775,76 +5166,48 @@ export type JobsListData = {
 
 export type JobsListErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type JobsListError = JobsListErrors[keyof JobsListErrors];
 
 export type JobsListResponses = {
   /**
-   * Lists the caller's jobs as a seller, newest first
+   * OK
    */
-  200: {
-    success: true;
-    data: Array<Job>;
-    /**
-     * Null on the last page
-     */
-    nextCursor: string | null;
-  };
+  200: JobPage;
 };
 
 export type JobsListResponse = JobsListResponses[keyof JobsListResponses];
 
 export type TransactionsCheckData = {
-  body?: {
-    /**
-     * Only from the seller before the delivery. By default the payload that was handed over
-     */
-    responsePayload?: {
-      [key: string]: unknown;
-    };
-  };
+  body?: CheckRequest;
   path: {
     id: string;
   };
@@ -4854,116 +5217,56 @@ export type TransactionsCheckData = {
 
 export type TransactionsCheckErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `wrong_role`: The caller doesn't have the role that this operation requires
+   * Forbidden
    */
-  403: Error;
+  403: WrongRoleError;
   /**
-   * `not_found`: Not found
-   *
-   * `criteria_not_available`: This transaction has no criteria document
+   * Not Found
    */
-  404: Error;
+  404: CriteriaNotAvailableError | NotFoundError;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
-   *
-   * `escrow_state_conflict`: The escrow's state on chain doesn't allow this
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError | EscrowStateConflictError | TransactionNotFundedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | CriteriaCheckUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `criteria_check_unavailable`: The criteria can't be evaluated at the moment
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type TransactionsCheckError = TransactionsCheckErrors[keyof TransactionsCheckErrors];
 
 export type TransactionsCheckResponses = {
   /**
-   * Checks a payload against the criteria before money moves
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      facts: Array<Fact>;
-      checks: Array<CriteriaCheck>;
-      /**
-       * `fail` if anything fails, else `open` if anything is open, else `pass`
-       */
-      result: "pass" | "fail" | "open";
-      /**
-       * Subgraph block at which the deal's state was read
-       */
-      indexedBlock: number;
-    };
-  };
+  200: CheckResultAnswer;
 };
 
 export type TransactionsCheckResponse = TransactionsCheckResponses[keyof TransactionsCheckResponses];
 
 export type DisputesCreateData = {
-  body: {
-    transactionId: string;
-    reason: string;
-    evidence?: Array<{
-      type: "delivery_proof" | "specification" | "communication" | "screenshot" | "other";
-      description: string;
-      attachments?: Array<string>;
-    }>;
-    /**
-     * Only for an escrow without a checkout: the criteria document whose keccak256 (RFC 8785) is the escrow's criteriaHash
-     */
-    criteria?: {
-      [key: string]: unknown;
-    };
-  };
+  body: DisputeRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -4977,95 +5280,58 @@ export type DisputesCreateData = {
 
 export type DisputesCreateErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `wrong_role`: The caller doesn't have the role that this operation requires
+   * Forbidden
    */
-  403: Error;
+  403: WrongRoleError;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
-   *
-   * `dispute_not_open_on_chain`: The escrow isn't disputed on chain
-   *
-   * `evidence_closed`: No more evidence is taken from this party
-   *
-   * `evidence_limit_reached`: The party has submitted as much evidence as is taken
-   *
-   * `criteria_hash_mismatch`: The document's hash isn't the escrow's criteriaHash
-   *
-   * `dispute_reason_given`: The dispute has a reason already
+   * Conflict
    */
-  409: Error;
+  409:
+    | IdempotencyError
+    | PaymentIdentifierReusedError
+    | CriteriaHashMismatchError
+    | DisputeNotOpenOnChainError
+    | DisputeReasonGivenError
+    | EvidenceClosedError
+    | EvidenceLimitReachedError
+    | TransactionNotFundedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type DisputesCreateError = DisputesCreateErrors[keyof DisputesCreateErrors];
 
 export type DisputesCreateResponses = {
   /**
-   * Says what is wrong with a delivery that the buyer has disputed on chain
+   * Created
    */
-  201: {
-    success: true;
-    data: Dispute;
-  };
+  201: DisputeAnswer;
 };
 
 export type DisputesCreateResponse = DisputesCreateResponses[keyof DisputesCreateResponses];
@@ -5081,65 +5347,46 @@ export type DisputesReadData = {
 
 export type DisputesReadErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError | TransactionNotFundedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type DisputesReadError = DisputesReadErrors[keyof DisputesReadErrors];
 
 export type DisputesReadResponses = {
   /**
-   * Reads a dispute
+   * OK
    */
-  200: {
-    success: true;
-    data: Dispute;
-  };
+  200: DisputeAnswer;
 };
 
 export type DisputesReadResponse = DisputesReadResponses[keyof DisputesReadResponses];
@@ -5155,103 +5402,52 @@ export type DisputesReadRulingData = {
 
 export type DisputesReadRulingErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
-   *
-   * `ruling_not_available`: The dispute hasn't been ruled
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError | RulingNotAvailableError;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError | TransactionNotFundedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type DisputesReadRulingError = DisputesReadRulingErrors[keyof DisputesReadRulingErrors];
 
 export type DisputesReadRulingResponses = {
   /**
-   * Reads the ruling document
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      disputeId: string;
-      /**
-       * The ruling document
-       */
-      document: {
-        [key: string]: unknown;
-      };
-      /**
-       * keccak256 of the document's RFC 8785 canonical JSON
-       */
-      rationaleHash: string;
-      /**
-       * The hash that the chain has; null before the resolution, and if no ruling ended the dispute
-       */
-      onChain: string | null;
-    };
-  };
+  200: RulingAnswer;
 };
 
 export type DisputesReadRulingResponse = DisputesReadRulingResponses[keyof DisputesReadRulingResponses];
 
 export type DisputesSubmitEvidenceData = {
-  body: {
-    type?: "delivery_proof" | "specification" | "communication" | "screenshot" | "other";
-    description?: string;
-    attachments?: Array<string>;
-    /**
-     * Nothing more comes from this party. The ruling comes once both parties have said so or have submitted evidence, the latter a minute after the last item
-     */
-    complete?: true;
-    /**
-     * Only for an escrow without a checkout: the criteria document whose keccak256 (RFC 8785) is the escrow's criteriaHash
-     */
-    criteria?: {
-      [key: string]: unknown;
-    };
-  };
+  body: EvidenceRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -5267,109 +5463,59 @@ export type DisputesSubmitEvidenceData = {
 
 export type DisputesSubmitEvidenceErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
-   *
-   * `dispute_not_open_on_chain`: The escrow isn't disputed on chain
-   *
-   * `evidence_closed`: No more evidence is taken from this party
-   *
-   * `evidence_limit_reached`: The party has submitted as much evidence as is taken
-   *
-   * `criteria_hash_mismatch`: The document's hash isn't the escrow's criteriaHash
+   * Conflict
    */
-  409: Error;
+  409:
+    | IdempotencyError
+    | PaymentIdentifierReusedError
+    | CriteriaHashMismatchError
+    | DisputeNotOpenOnChainError
+    | EvidenceClosedError
+    | EvidenceLimitReachedError
+    | TransactionNotFundedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type DisputesSubmitEvidenceError = DisputesSubmitEvidenceErrors[keyof DisputesSubmitEvidenceErrors];
 
 export type DisputesSubmitEvidenceResponses = {
   /**
-   * Submits evidence, or marks a party's evidence as complete
+   * Created
    */
-  201: {
-    success: true;
-    data: Dispute;
-  };
+  201: DisputeAnswer;
 };
 
 export type DisputesSubmitEvidenceResponse = DisputesSubmitEvidenceResponses[keyof DisputesSubmitEvidenceResponses];
 
 export type TransactionsSubmitEvidenceData = {
-  body: {
-    type?: "delivery_proof" | "specification" | "communication" | "screenshot" | "other";
-    description?: string;
-    attachments?: Array<string>;
-    /**
-     * Nothing more comes from this party. The ruling comes once both parties have said so or have submitted evidence, the latter a minute after the last item
-     */
-    complete?: true;
-    /**
-     * Only for an escrow without a checkout: the criteria document whose keccak256 (RFC 8785) is the escrow's criteriaHash
-     */
-    criteria?: {
-      [key: string]: unknown;
-    };
-  };
+  body: EvidenceRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -5385,106 +5531,60 @@ export type TransactionsSubmitEvidenceData = {
 
 export type TransactionsSubmitEvidenceErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
-   *
-   * `dispute_not_open_on_chain`: The escrow isn't disputed on chain
-   *
-   * `evidence_closed`: No more evidence is taken from this party
-   *
-   * `evidence_limit_reached`: The party has submitted as much evidence as is taken
-   *
-   * `criteria_hash_mismatch`: The document's hash isn't the escrow's criteriaHash
+   * Conflict
    */
-  409: Error;
+  409:
+    | IdempotencyError
+    | PaymentIdentifierReusedError
+    | CriteriaHashMismatchError
+    | DisputeNotOpenOnChainError
+    | EvidenceClosedError
+    | EvidenceLimitReachedError
+    | TransactionNotFundedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type TransactionsSubmitEvidenceError = TransactionsSubmitEvidenceErrors[keyof TransactionsSubmitEvidenceErrors];
 
 export type TransactionsSubmitEvidenceResponses = {
   /**
-   * Submits evidence by the transaction's id
+   * Created
    */
-  201: {
-    success: true;
-    data: Dispute;
-  };
+  201: DisputeAnswer;
 };
 
 export type TransactionsSubmitEvidenceResponse =
   TransactionsSubmitEvidenceResponses[keyof TransactionsSubmitEvidenceResponses];
 
 export type DisputesOfferSettlementData = {
-  body: {
-    /**
-     * The seller gets the rest
-     */
-    buyerPercent: number;
-    /**
-     * Last second at which the chain accepts the agreement, in unix seconds
-     */
-    deadline: number;
-    signature: string;
-  };
+  body: SettlementRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -5500,205 +5600,56 @@ export type DisputesOfferSettlementData = {
 
 export type DisputesOfferSettlementErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
-   *
-   * `signature_invalid`: The signature isn't the wallet's signature of this message
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | SignatureInvalidError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
-   *
-   * `dispute_not_open_on_chain`: The escrow isn't disputed on chain
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError | DisputeNotOpenOnChainError | TransactionNotFundedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type DisputesOfferSettlementError = DisputesOfferSettlementErrors[keyof DisputesOfferSettlementErrors];
 
 export type DisputesOfferSettlementResponses = {
   /**
-   * Offers to end the dispute by agreement
+   * OK
    */
-  200: {
-    success: true;
-    data: Dispute;
-  };
+  200: DisputeAnswer;
 };
 
 export type DisputesOfferSettlementResponse = DisputesOfferSettlementResponses[keyof DisputesOfferSettlementResponses];
-
-export type DisputesRuleData = {
-  body: {
-    outcome: "BuyerRefund" | "SellerPaid" | "Split";
-    /**
-     * Required for Split
-     */
-    buyerPercent?: number;
-    /**
-     * Required for Split; both add up to 100
-     */
-    sellerPercent?: number;
-    rationale: string;
-  };
-  headers?: {
-    /**
-     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
-     */
-    "Idempotency-Key"?: string;
-  };
-  path: {
-    disputeId: string;
-  };
-  query?: never;
-  url: "/api/v1/admin/disputes/{disputeId}/ruling";
-};
-
-export type DisputesRuleErrors = {
-  /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
-   */
-  400: Error;
-  /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
-   */
-  401: Error;
-  /**
-   * `not_found`: Not found
-   */
-  404: Error;
-  /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `dispute_not_open_on_chain`: The escrow isn't disputed on chain
-   *
-   * `dispute_already_ruled`: The dispute has been ruled
-   */
-  409: Error;
-  /**
-   * `payload_too_large`: The body is larger than 256 KB
-   */
-  413: Error;
-  /**
-   * `unsupported_media_type`: The body must be sent as application/json
-   */
-  415: Error;
-  /**
-   * `rate_limit_exceeded`: Rate limit exceeded
-   */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `resolver_key_missing`: This service doesn't have the resolver's key for this network
-   *
-   * `criteria_check_unavailable`: The criteria can't be evaluated at the moment
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
-   */
-  503: Error;
-};
-
-export type DisputesRuleError = DisputesRuleErrors[keyof DisputesRuleErrors];
-
-export type DisputesRuleResponses = {
-  /**
-   * Rules a dispute
-   */
-  202: {
-    success: true;
-    data: Dispute;
-  };
-};
-
-export type DisputesRuleResponse = DisputesRuleResponses[keyof DisputesRuleResponses];
 
 export type EventsListData = {
   body?: never;
   path?: never;
   query?: {
     after?: string;
-    type?:
-      | "escrow.funded"
-      | "service.delivered"
-      | "escrow.released"
-      | "escrow.finalized"
-      | "delivery.submitted"
-      | "delivery.overdue"
-      | "escrow.refunded"
-      | "escrow.abandoned"
-      | "dispute.created"
-      | "dispute.resolved"
-      | "escrow.reorged"
-      | "message.received"
-      | "webhook.disabled";
+    type?: EventType;
     transactionId?: string;
     /**
      * Entries per page
@@ -5710,61 +5661,42 @@ export type EventsListData = {
 
 export type EventsListErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type EventsListError = EventsListErrors[keyof EventsListErrors];
 
 export type EventsListResponses = {
   /**
-   * Lists the caller's events, oldest first
+   * OK
    */
-  200: {
-    success: true;
-    data: Array<EventRecord>;
-    /**
-     * Null on the last page
-     */
-    nextCursor: string | null;
-  };
+  200: EventRecordPage;
 };
 
 export type EventsListResponse = EventsListResponses[keyof EventsListResponses];
@@ -5774,20 +5706,7 @@ export type EventsStreamData = {
   path?: never;
   query?: {
     after?: string;
-    type?:
-      | "escrow.funded"
-      | "service.delivered"
-      | "escrow.released"
-      | "escrow.finalized"
-      | "delivery.submitted"
-      | "delivery.overdue"
-      | "escrow.refunded"
-      | "escrow.abandoned"
-      | "dispute.created"
-      | "dispute.resolved"
-      | "escrow.reorged"
-      | "message.received"
-      | "webhook.disabled";
+    type?: EventType;
     transactionId?: string;
   };
   url: "/api/v1/events/stream";
@@ -5795,54 +5714,40 @@ export type EventsStreamData = {
 
 export type EventsStreamErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
-   *
-   * `too_many_streams`: The agent already has as many event streams as it may
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError | TooManyStreamsError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type EventsStreamError = EventsStreamErrors[keyof EventsStreamErrors];
 
 export type EventsStreamResponses = {
   /**
-   * Streams the caller's events as server-sent events
+   * OK
    */
   200: string;
 };
@@ -5873,85 +5778,48 @@ export type MemoryListData = {
 
 export type MemoryListErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type MemoryListError = MemoryListErrors[keyof MemoryListErrors];
 
 export type MemoryListResponses = {
   /**
-   * Lists the memory entries of a namespace in the order of their keys
+   * OK
    */
-  200: {
-    success: true;
-    data: Array<MemoryEntry>;
-    /**
-     * Null on the last page
-     */
-    nextCursor: string | null;
-  };
+  200: MemoryEntryPage;
 };
 
 export type MemoryListResponse = MemoryListResponses[keyof MemoryListResponses];
 
 export type MemoryWriteData = {
-  body: {
-    /**
-     * 1 to 256 characters. In a path it is URL-encoded, so `/` becomes `%2F`
-     */
-    key: string;
-    namespace?: string;
-    /**
-     * Any JSON value of at most 64 KB
-     */
-    value: unknown;
-    /**
-     * Repeated tags count once
-     */
-    tags?: Array<string>;
-    /**
-     * Life from now on, 90 days by default
-     */
-    ttlSeconds?: number;
-  };
+  body: MemoryRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -5973,116 +5841,60 @@ export type MemoryWriteData = {
 
 export type MemoryWriteErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `memory_read_only`: The namespace audit is written by the service alone
+   * Forbidden
    */
-  403: Error;
+  403: MemoryReadOnlyError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `memory_quota_exceeded`: The agent's memory is full
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError | MemoryQuotaExceededError;
   /**
-   * `version_mismatch`: The entry's version isn't the one that the request expects
+   * Precondition Failed
    */
-  412: Error;
+  412: VersionMismatchError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type MemoryWriteError = MemoryWriteErrors[keyof MemoryWriteErrors];
 
 export type MemoryWriteResponses = {
   /**
-   * Writes a memory entry
+   * OK
    */
-  200: {
-    success: true;
-    data: MemoryEntry;
-  };
+  200: MemoryEntryAnswer;
   /**
-   * Writes a memory entry
+   * Created
    */
-  201: {
-    success: true;
-    data: MemoryEntry;
-  };
+  201: MemoryEntryAnswer;
 };
 
 export type MemoryWriteResponse = MemoryWriteResponses[keyof MemoryWriteResponses];
 
 export type MemoryWriteBatchData = {
-  body: {
-    entries: Array<{
-      /**
-       * 1 to 256 characters. In a path it is URL-encoded, so `/` becomes `%2F`
-       */
-      key: string;
-      namespace?: string;
-      /**
-       * Any JSON value of at most 64 KB
-       */
-      value: unknown;
-      /**
-       * Repeated tags count once
-       */
-      tags?: Array<string>;
-      /**
-       * Life from now on, 90 days by default
-       */
-      ttlSeconds?: number;
-    }>;
-  };
+  body: MemoryBatchRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -6096,79 +5908,46 @@ export type MemoryWriteBatchData = {
 
 export type MemoryWriteBatchErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `memory_read_only`: The namespace audit is written by the service alone
+   * Forbidden
    */
-  403: Error;
+  403: MemoryReadOnlyError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `memory_quota_exceeded`: The agent's memory is full
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError | MemoryQuotaExceededError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type MemoryWriteBatchError = MemoryWriteBatchErrors[keyof MemoryWriteBatchErrors];
 
 export type MemoryWriteBatchResponses = {
   /**
-   * Writes up to 100 memory entries, all or none
+   * OK
    */
-  200: {
-    success: true;
-    data: Array<MemoryEntry>;
-  };
+  200: MemoryBatchAnswer;
 };
 
 export type MemoryWriteBatchResponse = MemoryWriteBatchResponses[keyof MemoryWriteBatchResponses];
@@ -6187,52 +5966,40 @@ export type MemoryExportData = {
 
 export type MemoryExportErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type MemoryExportError = MemoryExportErrors[keyof MemoryExportErrors];
 
 export type MemoryExportResponses = {
   /**
-   * Exports the caller's memory, one entry a line
+   * OK
    */
   200: string;
 };
@@ -6240,40 +6007,7 @@ export type MemoryExportResponses = {
 export type MemoryExportResponse = MemoryExportResponses[keyof MemoryExportResponses];
 
 export type MemoryImportData = {
-  body: {
-    entries: Array<{
-      /**
-       * 1 to 256 characters. In a path it is URL-encoded, so `/` becomes `%2F`
-       */
-      key: string;
-      namespace?: string;
-      /**
-       * Any JSON value of at most 64 KB
-       */
-      value: unknown;
-      /**
-       * Repeated tags count once
-       */
-      tags?: Array<string>;
-      ttlSeconds?: number | null;
-      /**
-       * In the past: the entry is skipped
-       */
-      expiresAt?: string | null;
-      /**
-       * Ignored
-       */
-      version?: number;
-      /**
-       * Ignored
-       */
-      createdAt?: string;
-      /**
-       * Ignored
-       */
-      updatedAt?: string;
-    }>;
-  };
+  body: MemoryImportRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -6287,88 +6021,42 @@ export type MemoryImportData = {
 
 export type MemoryImportErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `memory_quota_exceeded`: The agent's memory is full
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError | MemoryQuotaExceededError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type MemoryImportError = MemoryImportErrors[keyof MemoryImportErrors];
 
 export type MemoryImportResponses = {
   /**
-   * Imports up to 100 exported memory entries, all or none
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      created: number;
-      updated: number;
-      unchanged: number;
-      /**
-       * Entries that can't be imported, by their place in `entries`
-       */
-      skipped: Array<{
-        index: number;
-        key: string;
-        namespace: string;
-        reason: "audit" | "expired";
-      }>;
-    };
-  };
+  200: MemoryImportAnswer;
 };
 
 export type MemoryImportResponse = MemoryImportResponses[keyof MemoryImportResponses];
@@ -6399,89 +6087,54 @@ export type MemoryDeleteData = {
 
 export type MemoryDeleteErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `memory_read_only`: The namespace audit is written by the service alone
+   * Forbidden
    */
-  403: Error;
+  403: MemoryReadOnlyError;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError;
   /**
-   * `version_mismatch`: The entry's version isn't the one that the request expects
+   * Precondition Failed
    */
-  412: Error;
+  412: VersionMismatchError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type MemoryDeleteError = MemoryDeleteErrors[keyof MemoryDeleteErrors];
 
 export type MemoryDeleteResponses = {
   /**
-   * Deletes a memory entry with its history
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      key: string;
-      namespace: string;
-      deleted: true;
-    };
-  };
+  200: RemovedMemoryEntryAnswer;
 };
 
 export type MemoryDeleteResponse = MemoryDeleteResponses[keyof MemoryDeleteResponses];
@@ -6506,61 +6159,46 @@ export type MemoryReadData = {
 
 export type MemoryReadErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type MemoryReadError = MemoryReadErrors[keyof MemoryReadErrors];
 
 export type MemoryReadResponses = {
   /**
-   * Reads a memory entry or one of its last 50 versions
+   * OK
    */
-  200: {
-    success: true;
-    data: MemoryEntry;
-  };
+  200: MemoryEntryAnswer;
 };
 
 export type MemoryReadResponse = MemoryReadResponses[keyof MemoryReadResponses];
@@ -6589,73 +6227,52 @@ export type MemoryReadHistoryData = {
 
 export type MemoryReadHistoryErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type MemoryReadHistoryError = MemoryReadHistoryErrors[keyof MemoryReadHistoryErrors];
 
 export type MemoryReadHistoryResponses = {
   /**
-   * Lists the last 50 versions of a memory entry, newest first
+   * OK
    */
-  200: {
-    success: true;
-    data: Array<MemoryVersion>;
-    /**
-     * Null on the last page
-     */
-    nextCursor: string | null;
-  };
+  200: MemoryVersionPage;
 };
 
 export type MemoryReadHistoryResponse = MemoryReadHistoryResponses[keyof MemoryReadHistoryResponses];
 
 export type MemoryRenewData = {
-  body?: {
-    [key: string]: never;
-  };
+  body?: EmptyRequestWritable;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -6680,108 +6297,60 @@ export type MemoryRenewData = {
 
 export type MemoryRenewErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `memory_read_only`: The namespace audit is written by the service alone
+   * Forbidden
    */
-  403: Error;
+  403: MemoryReadOnlyError;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `memory_renewal_limit_reached`: The entry's life can't be extended any further
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError | MemoryRenewalLimitReachedError;
   /**
-   * `version_mismatch`: The entry's version isn't the one that the request expects
+   * Precondition Failed
    */
-  412: Error;
+  412: VersionMismatchError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type MemoryRenewError = MemoryRenewErrors[keyof MemoryRenewErrors];
 
 export type MemoryRenewResponses = {
   /**
-   * Adds 90 days to the life of a memory entry
+   * OK
    */
-  200: {
-    success: true;
-    data: MemoryEntry;
-  };
+  200: MemoryEntryAnswer;
 };
 
 export type MemoryRenewResponse = MemoryRenewResponses[keyof MemoryRenewResponses];
 
 export type MemorySearchData = {
-  body: {
-    query: string;
-    /**
-     * Only this namespace; all but `audit` by default
-     */
-    namespace?: string;
-    /**
-     * An entry must have all of them
-     */
-    tags?: Array<string>;
-    /**
-     * What the keys start with
-     */
-    prefix?: string;
-    limit?: number;
-  };
+  body: MemorySearchRequest;
   path?: never;
   query?: never;
   url: "/api/v1/memory/search";
@@ -6789,73 +6358,42 @@ export type MemorySearchData = {
 
 export type MemorySearchErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | SearchUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `search_unavailable`: Semantic search is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type MemorySearchError = MemorySearchErrors[keyof MemorySearchErrors];
 
 export type MemorySearchResponses = {
   /**
-   * Finds memory entries by meaning and words
+   * OK
    */
-  200: {
-    success: true;
-    data: Array<MemoryMatch>;
-    /**
-     * Null on the last page
-     */
-    nextCursor: string | null;
-  };
+  200: MemoryMatchPage;
 };
 
 export type MemorySearchResponse = MemorySearchResponses[keyof MemorySearchResponses];
@@ -6869,84 +6407,48 @@ export type WebhooksReadSecretData = {
 
 export type WebhooksReadSecretErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type WebhooksReadSecretError = WebhooksReadSecretErrors[keyof WebhooksReadSecretErrors];
 
 export type WebhooksReadSecretResponses = {
   /**
-   * Reads the secret that signs the caller's webhooks
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      /**
-       * Verifies X-Service-Signature now
-       */
-      secret: string;
-      /**
-       * The same key for libraries that verify webhook-signature
-       */
-      standardSecret: string;
-      rotation: number;
-      /**
-       * Signs once it is activated, and from activatesAt at the latest
-       */
-      next: {
-        secret: string;
-        standardSecret: string;
-        rotation: number;
-        activatesAt: string;
-      } | null;
-    };
-  };
+  200: WebhookSecretAnswer;
 };
 
 export type WebhooksReadSecretResponse = WebhooksReadSecretResponses[keyof WebhooksReadSecretResponses];
 
 export type WebhooksRotateSecretData = {
-  body?: {
-    [key: string]: never;
-  };
+  body?: EmptyRequestWritable;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -6960,100 +6462,48 @@ export type WebhooksRotateSecretData = {
 
 export type WebhooksRotateSecretErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type WebhooksRotateSecretError = WebhooksRotateSecretErrors[keyof WebhooksRotateSecretErrors];
 
 export type WebhooksRotateSecretResponses = {
   /**
-   * Creates the next webhook secret
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      /**
-       * Verifies X-Service-Signature now
-       */
-      secret: string;
-      /**
-       * The same key for libraries that verify webhook-signature
-       */
-      standardSecret: string;
-      rotation: number;
-      /**
-       * Signs once it is activated, and from activatesAt at the latest
-       */
-      next: {
-        secret: string;
-        standardSecret: string;
-        rotation: number;
-        activatesAt: string;
-      } | null;
-    };
-  };
+  200: WebhookSecretAnswer;
 };
 
 export type WebhooksRotateSecretResponse = WebhooksRotateSecretResponses[keyof WebhooksRotateSecretResponses];
 
 export type WebhooksActivateSecretData = {
-  body?: {
-    [key: string]: never;
-  };
+  body?: EmptyRequestWritable;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -7067,92 +6517,42 @@ export type WebhooksActivateSecretData = {
 
 export type WebhooksActivateSecretErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type WebhooksActivateSecretError = WebhooksActivateSecretErrors[keyof WebhooksActivateSecretErrors];
 
 export type WebhooksActivateSecretResponses = {
   /**
-   * Activates the next webhook secret
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      /**
-       * Verifies X-Service-Signature now
-       */
-      secret: string;
-      /**
-       * The same key for libraries that verify webhook-signature
-       */
-      standardSecret: string;
-      rotation: number;
-      /**
-       * Signs once it is activated, and from activatesAt at the latest
-       */
-      next: {
-        secret: string;
-        standardSecret: string;
-        rotation: number;
-        activatesAt: string;
-      } | null;
-    };
-  };
+  200: WebhookSecretAnswer;
 };
 
 export type WebhooksActivateSecretResponse = WebhooksActivateSecretResponses[keyof WebhooksActivateSecretResponses];
@@ -7178,61 +6578,42 @@ export type WebhooksListDeliveriesData = {
 
 export type WebhooksListDeliveriesErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type WebhooksListDeliveriesError = WebhooksListDeliveriesErrors[keyof WebhooksListDeliveriesErrors];
 
 export type WebhooksListDeliveriesResponses = {
   /**
-   * Lists the deliveries to the caller's addresses, newest first
+   * OK
    */
-  200: {
-    success: true;
-    data: Array<WebhookDelivery>;
-    /**
-     * Null on the last page
-     */
-    nextCursor: string | null;
-  };
+  200: WebhookDeliveryPage;
 };
 
 export type WebhooksListDeliveriesResponse = WebhooksListDeliveriesResponses[keyof WebhooksListDeliveriesResponses];
@@ -7248,69 +6629,52 @@ export type WebhooksReadDeliveryData = {
 
 export type WebhooksReadDeliveryErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type WebhooksReadDeliveryError = WebhooksReadDeliveryErrors[keyof WebhooksReadDeliveryErrors];
 
 export type WebhooksReadDeliveryResponses = {
   /**
-   * Reads a delivery to one of the caller's addresses
+   * OK
    */
-  200: {
-    success: true;
-    data: WebhookDelivery;
-  };
+  200: WebhookDeliveryAnswer;
 };
 
 export type WebhooksReadDeliveryResponse = WebhooksReadDeliveryResponses[keyof WebhooksReadDeliveryResponses];
 
 export type WebhooksRedeliverData = {
-  body?: {
-    [key: string]: never;
-  };
+  body?: EmptyRequestWritable;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -7326,87 +6690,52 @@ export type WebhooksRedeliverData = {
 
 export type WebhooksRedeliverErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `webhook_not_active`: The delivery's webhook was removed or is disabled
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError | WebhookNotActiveError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type WebhooksRedeliverError = WebhooksRedeliverErrors[keyof WebhooksRedeliverErrors];
 
 export type WebhooksRedeliverResponses = {
   /**
-   * Sends a delivery again
+   * Accepted
    */
-  202: {
-    success: true;
-    data: WebhookDelivery;
-  };
+  202: WebhookDeliveryAnswer;
 };
 
 export type WebhooksRedeliverResponse = WebhooksRedeliverResponses[keyof WebhooksRedeliverResponses];
 
 export type WebhooksPingData = {
-  body?: {
-    [key: string]: never;
-  };
+  body?: EmptyRequestWritable;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -7422,90 +6751,52 @@ export type WebhooksPingData = {
 
 export type WebhooksPingErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `webhook_not_active`: The delivery's webhook was removed or is disabled
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError | WebhookNotActiveError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type WebhooksPingError = WebhooksPingErrors[keyof WebhooksPingErrors];
 
 export type WebhooksPingResponses = {
   /**
-   * Sends a trial to a registered webhook
+   * Accepted
    */
-  202: {
-    success: true;
-    data: WebhookDelivery;
-  };
+  202: WebhookDeliveryAnswer;
 };
 
 export type WebhooksPingResponse = WebhooksPingResponses[keyof WebhooksPingResponses];
 
 export type WebhooksRedeliverMissedData = {
-  body: {
-    /**
-     * Events that were recorded from this time on
-     */
-    since: string;
-  };
+  body: MissedEventsRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -7521,88 +6812,46 @@ export type WebhooksRedeliverMissedData = {
 
 export type WebhooksRedeliverMissedErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `webhook_not_active`: The delivery's webhook was removed or is disabled
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError | WebhookNotActiveError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type WebhooksRedeliverMissedError = WebhooksRedeliverMissedErrors[keyof WebhooksRedeliverMissedErrors];
 
 export type WebhooksRedeliverMissedResponses = {
   /**
-   * Sends again what a registered webhook has missed since a time
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      /**
-       * Events that are queued again
-       */
-      queued: number;
-      /**
-       * The next `since`, if there may be more
-       */
-      next: string | null;
-    };
-  };
+  200: MissedEventsAnswer;
 };
 
 export type WebhooksRedeliverMissedResponse = WebhooksRedeliverMissedResponses[keyof WebhooksRedeliverMissedResponses];
@@ -7625,91 +6874,48 @@ export type WebhooksListData = {
 
 export type WebhooksListErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type WebhooksListError = WebhooksListErrors[keyof WebhooksListErrors];
 
 export type WebhooksListResponses = {
   /**
-   * Lists the caller's webhooks, newest first
+   * OK
    */
-  200: {
-    success: true;
-    data: Array<Webhook>;
-    /**
-     * Null on the last page
-     */
-    nextCursor: string | null;
-  };
+  200: WebhookPage;
 };
 
 export type WebhooksListResponse = WebhooksListResponses[keyof WebhooksListResponses];
 
 export type WebhooksCreateData = {
-  body: {
-    url: string;
-    /**
-     * The events to send
-     */
-    events: Array<
-      | "escrow.funded"
-      | "service.delivered"
-      | "escrow.released"
-      | "escrow.finalized"
-      | "delivery.submitted"
-      | "delivery.overdue"
-      | "escrow.refunded"
-      | "escrow.abandoned"
-      | "dispute.created"
-      | "dispute.resolved"
-      | "escrow.reorged"
-      | "message.received"
-      | "webhook.disabled"
-    >;
-    /**
-     * True: failed deliveries are retried for 24 hours, in order per transaction; false: they are retried once
-     */
-    durable?: boolean;
-  };
+  body: WebhookRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -7723,75 +6929,42 @@ export type WebhooksCreateData = {
 
 export type WebhooksCreateErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `webhook_limit_reached`: The agent has as many webhooks as it may have
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError | WebhookLimitReachedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type WebhooksCreateError = WebhooksCreateErrors[keyof WebhooksCreateErrors];
 
 export type WebhooksCreateResponses = {
   /**
-   * Registers a webhook for some of the caller's events
+   * Created
    */
-  201: {
-    success: true;
-    data: Webhook;
-  };
+  201: WebhookAnswer;
 };
 
 export type WebhooksCreateResponse = WebhooksCreateResponses[keyof WebhooksCreateResponses];
@@ -7813,77 +6986,46 @@ export type WebhooksDeleteData = {
 
 export type WebhooksDeleteErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type WebhooksDeleteError = WebhooksDeleteErrors[keyof WebhooksDeleteErrors];
 
 export type WebhooksDeleteResponses = {
   /**
-   * Removes a webhook of the caller
+   * OK
    */
-  200: {
-    success: true;
-    data: Webhook;
-  };
+  200: WebhookAnswer;
 };
 
 export type WebhooksDeleteResponse = WebhooksDeleteResponses[keyof WebhooksDeleteResponses];
@@ -7899,95 +7041,52 @@ export type WebhooksReadData = {
 
 export type WebhooksReadErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type WebhooksReadError = WebhooksReadErrors[keyof WebhooksReadErrors];
 
 export type WebhooksReadResponses = {
   /**
-   * Reads a webhook of the caller
+   * OK
    */
-  200: {
-    success: true;
-    data: Webhook;
-  };
+  200: WebhookAnswer;
 };
 
 export type WebhooksReadResponse = WebhooksReadResponses[keyof WebhooksReadResponses];
 
 export type WebhooksUpdateData = {
-  body: {
-    url?: string;
-    /**
-     * The events to send
-     */
-    events?: Array<
-      | "escrow.funded"
-      | "service.delivered"
-      | "escrow.released"
-      | "escrow.finalized"
-      | "delivery.submitted"
-      | "delivery.overdue"
-      | "escrow.refunded"
-      | "escrow.abandoned"
-      | "dispute.created"
-      | "dispute.resolved"
-      | "escrow.reorged"
-      | "message.received"
-      | "webhook.disabled"
-    >;
-    /**
-     * True: failed deliveries are retried for 24 hours, in order per transaction; false: they are retried once
-     */
-    durable?: boolean;
-    /**
-     * Enables a webhook that the service has disabled
-     */
-    status?: "active";
-  };
+  body: WebhookChange;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -8003,77 +7102,46 @@ export type WebhooksUpdateData = {
 
 export type WebhooksUpdateErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type WebhooksUpdateError = WebhooksUpdateErrors[keyof WebhooksUpdateErrors];
 
 export type WebhooksUpdateResponses = {
   /**
-   * Changes a webhook of the caller, or enables it again
+   * OK
    */
-  200: {
-    success: true;
-    data: Webhook;
-  };
+  200: WebhookAnswer;
 };
 
 export type WebhooksUpdateResponse = WebhooksUpdateResponses[keyof WebhooksUpdateResponses];
@@ -8106,87 +7174,48 @@ export type MessagesListData = {
 
 export type MessagesListErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type MessagesListError = MessagesListErrors[keyof MessagesListErrors];
 
 export type MessagesListResponses = {
   /**
-   * Lists the caller's inbox, or what it has sent, newest first
+   * OK
    */
-  200: {
-    success: true;
-    data: Array<Message>;
-    /**
-     * Null on the last page
-     */
-    nextCursor: string | null;
-  };
+  200: MessagePage;
 };
 
 export type MessagesListResponse = MessagesListResponses[keyof MessagesListResponses];
 
 export type MessagesSendData = {
-  body: {
-    toAgentId?: string;
-    topic?: string;
-    /**
-     * By default `text/plain` for a text and an encrypted content, `application/json` for other bodies
-     */
-    contentType?: string;
-    /**
-     * A text for `text/…`, any JSON for other types; at most 64 KB
-     */
-    body?: unknown;
-    encrypted?: EncryptedContent;
-    /**
-     * A message that the caller has sent or received
-     */
-    replyTo?: string;
-    /**
-     * A deal of sender and recipient
-     */
-    transactionId?: string;
-  };
+  body: MessageRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -8200,87 +7229,51 @@ export type MessagesSendData = {
 
 export type MessagesSendErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `recipient_not_found`: No agent with this id is registered
-   *
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError | RecipientNotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
-   *
-   * `inbox_full`: The recipient's inbox has no room for an unread message
-   *
-   * `encrypted_message_repeated`: This ciphertext has already been sent to the agent
+   * Conflict
    */
-  409: Error;
+  409:
+    | IdempotencyError
+    | PaymentIdentifierReusedError
+    | EncryptedMessageRepeatedError
+    | InboxFullError
+    | TransactionNotFundedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type MessagesSendError = MessagesSendErrors[keyof MessagesSendErrors];
 
 export type MessagesSendResponses = {
   /**
-   * Sends a message to an agent, or to the subscribers of a topic
+   * Created
    */
-  201: {
-    success: true;
-    data: Message;
-  };
+  201: MessageAnswer;
 };
 
 export type MessagesSendResponse = MessagesSendResponses[keyof MessagesSendResponses];
@@ -8296,69 +7289,52 @@ export type MessagesReadData = {
 
 export type MessagesReadErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type MessagesReadError = MessagesReadErrors[keyof MessagesReadErrors];
 
 export type MessagesReadResponses = {
   /**
-   * Reads a message
+   * OK
    */
-  200: {
-    success: true;
-    data: Message;
-  };
+  200: MessageAnswer;
 };
 
 export type MessagesReadResponse = MessagesReadResponses[keyof MessagesReadResponses];
 
 export type MessagesMarkReadData = {
-  body?: {
-    read?: boolean;
-  };
+  body?: ReadRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -8374,81 +7350,50 @@ export type MessagesMarkReadData = {
 
 export type MessagesMarkReadErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `wrong_role`: The caller doesn't have the role that this operation requires
+   * Forbidden
    */
-  403: Error;
+  403: WrongRoleError;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type MessagesMarkReadError = MessagesMarkReadErrors[keyof MessagesMarkReadErrors];
 
 export type MessagesMarkReadResponses = {
   /**
-   * Marks a message as read or unread
+   * OK
    */
-  200: {
-    success: true;
-    data: Message;
-  };
+  200: MessageAnswer;
 };
 
 export type MessagesMarkReadResponse = MessagesMarkReadResponses[keyof MessagesMarkReadResponses];
@@ -8471,77 +7416,48 @@ export type UcpMessagesListData = {
 
 export type UcpMessagesListErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `inactive_api_key`: Invalid or inactive API key
+   * Unauthorized
    */
-  401: InactiveKeyError | Error;
+  401: RequestSignatureError | InactiveKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type UcpMessagesListError = UcpMessagesListErrors[keyof UcpMessagesListErrors];
 
 export type UcpMessagesListResponses = {
   /**
-   * Lists the ucp messages that the caller has sent or received, newest first
+   * OK
    */
-  200: {
-    success: true;
-    data: Array<UcpMessage>;
-    /**
-     * Null on the last page
-     */
-    nextCursor: string | null;
-  };
+  200: UcpMessagePage;
 };
 
 export type UcpMessagesListResponse = UcpMessagesListResponses[keyof UcpMessagesListResponses];
 
 export type UcpMessagesSendData = {
-  body: {
-    type: string;
-    toAgentId: string;
-    payload: {
-      [key: string]: unknown;
-    };
-    /**
-     * Ignored: the sender is the owner of the key
-     */
-    fromAgentId?: unknown;
-  };
+  body: UcpMessageRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -8555,83 +7471,46 @@ export type UcpMessagesSendData = {
 
 export type UcpMessagesSendErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `inactive_api_key`: Invalid or inactive API key
+   * Unauthorized
    */
-  401: InactiveKeyError | Error;
+  401: RequestSignatureError | InactiveKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `recipient_not_found`: No agent with this id is registered
-   *
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError | RecipientNotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
-   *
-   * `inbox_full`: The recipient's inbox has no room for an unread message
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError | InboxFullError | TransactionNotFundedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type UcpMessagesSendError = UcpMessagesSendErrors[keyof UcpMessagesSendErrors];
 
 export type UcpMessagesSendResponses = {
   /**
-   * Sends a ucp message
+   * Created
    */
-  201: {
-    success: true;
-    data: UcpMessage;
-  };
+  201: UcpMessageAnswer;
 };
 
 export type UcpMessagesSendResponse = UcpMessagesSendResponses[keyof UcpMessagesSendResponses];
@@ -8653,84 +7532,48 @@ export type TopicsUnsubscribeData = {
 
 export type TopicsUnsubscribeErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type TopicsUnsubscribeError = TopicsUnsubscribeErrors[keyof TopicsUnsubscribeErrors];
 
 export type TopicsUnsubscribeResponses = {
   /**
-   * Ends the caller's subscription to a topic
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      topic: string;
-      unsubscribed: boolean;
-    };
-  };
+  200: EndedSubscriptionAnswer;
 };
 
 export type TopicsUnsubscribeResponse = TopicsUnsubscribeResponses[keyof TopicsUnsubscribeResponses];
 
 export type TopicsSubscribeData = {
-  body: {
-    topic: string;
-  };
+  body: SubscriptionRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -8744,75 +7587,42 @@ export type TopicsSubscribeData = {
 
 export type TopicsSubscribeErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `subscription_limit_reached`: The agent is subscribed to as many topics as it may be
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError | SubscriptionLimitReachedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type TopicsSubscribeError = TopicsSubscribeErrors[keyof TopicsSubscribeErrors];
 
 export type TopicsSubscribeResponses = {
   /**
-   * Subscribes the caller to a topic
+   * OK
    */
-  200: {
-    success: true;
-    data: TopicSubscription;
-  };
+  200: TopicSubscriptionAnswer;
 };
 
 export type TopicsSubscribeResponse = TopicsSubscribeResponses[keyof TopicsSubscribeResponses];
@@ -8835,69 +7645,48 @@ export type TopicsListSubscriptionsData = {
 
 export type TopicsListSubscriptionsErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type TopicsListSubscriptionsError = TopicsListSubscriptionsErrors[keyof TopicsListSubscriptionsErrors];
 
 export type TopicsListSubscriptionsResponses = {
   /**
-   * Lists the topics that the caller is subscribed to
+   * OK
    */
-  200: {
-    success: true;
-    data: Array<TopicSubscription>;
-    /**
-     * Null on the last page
-     */
-    nextCursor: string | null;
-  };
+  200: TopicSubscriptionPage;
 };
 
 export type TopicsListSubscriptionsResponse = TopicsListSubscriptionsResponses[keyof TopicsListSubscriptionsResponses];
 
 export type MessagesRegisterWebhookData = {
-  body: {
-    url: string;
-  };
+  body: MessageWebhookRequest;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -8911,75 +7700,42 @@ export type MessagesRegisterWebhookData = {
 
 export type MessagesRegisterWebhookErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
-   *
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `webhook_limit_reached`: The agent has as many webhooks as it may have
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError | PaymentIdentifierReusedError | WebhookLimitReachedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type MessagesRegisterWebhookError = MessagesRegisterWebhookErrors[keyof MessagesRegisterWebhookErrors];
 
 export type MessagesRegisterWebhookResponses = {
   /**
-   * Registers a webhook for the messages that arrive
+   * Created
    */
-  201: {
-    success: true;
-    data: Webhook;
-  };
+  201: WebhookAnswer;
 };
 
 export type MessagesRegisterWebhookResponse = MessagesRegisterWebhookResponses[keyof MessagesRegisterWebhookResponses];
@@ -9005,73 +7761,46 @@ export type TransactionsReadTimelineData = {
 
 export type TransactionsReadTimelineErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
-   *
-   * `transaction_not_funded`: The buyer hasn't funded this transaction yet
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError | TransactionNotFundedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type TransactionsReadTimelineError = TransactionsReadTimelineErrors[keyof TransactionsReadTimelineErrors];
 
 export type TransactionsReadTimelineResponses = {
   /**
-   * Lists what happened to a deal, oldest first
+   * OK
    */
-  200: {
-    success: true;
-    data: Array<TimelineEntry>;
-    /**
-     * Null on the last page
-     */
-    nextCursor: string | null;
-    /**
-     * Subgraph block at which the moves were read
-     */
-    indexedBlock: number;
-  };
+  200: TimelinePage;
 };
 
 export type TransactionsReadTimelineResponse =
@@ -9086,53 +7815,36 @@ export type PacksListData = {
 
 export type PacksListErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type PacksListError = PacksListErrors[keyof PacksListErrors];
 
 export type PacksListResponses = {
   /**
-   * Prepaid packs of calls with their prices
+   * OK
    */
-  200: {
-    success: true;
-    data: Array<{
-      packId: string;
-      class: "api" | "message" | "search" | "transaction";
-      calls: number;
-      /**
-       * In US dollars, without a discount
-       */
-      price: string;
-    }>;
-    /**
-     * Null on the last page
-     */
-    nextCursor: string | null;
-  };
+  200: PackPage;
 };
 
 export type PacksListResponse = PacksListResponses[keyof PacksListResponses];
 
 export type PacksBuyData = {
-  body?: {
-    [key: string]: never;
-  };
+  body?: EmptyRequestWritable;
   headers?: {
     /**
      * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
@@ -9148,83 +7860,46 @@ export type PacksBuyData = {
 
 export type PacksBuyErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `idempotency_key_reused`: This Idempotency-Key was used for a request with other content
-   *
-   * `request_in_progress`: A request with this Idempotency-Key is still being processed
-   *
-   * `already_processed`: A request with this Idempotency-Key has been processed; its answer isn't kept
+   * Conflict
    */
-  409: Error;
+  409: IdempotencyError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type PacksBuyError = PacksBuyErrors[keyof PacksBuyErrors];
 
 export type PacksBuyResponses = {
   /**
-   * Buys a prepaid pack of calls
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      packId: string;
-      class: "api" | "message" | "search" | "transaction";
-      calls: number;
-      /**
-       * In US dollars, without a discount
-       */
-      price: string;
-    };
-  };
+  200: PackAnswer;
 };
 
 export type PacksBuyResponse = PacksBuyResponses[keyof PacksBuyResponses];
@@ -9246,95 +7921,48 @@ export type AnalyticsReadFractalData = {
 
 export type AnalyticsReadFractalErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | IndexerUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   *
-   * `indexer_unavailable`: The subgraph is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type AnalyticsReadFractalError = AnalyticsReadFractalErrors[keyof AnalyticsReadFractalErrors];
 
 export type AnalyticsReadFractalResponses = {
   /**
-   * Scaling exponents of an hourly series of the marketplace
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      metric: "volume" | "escrows" | "score";
-      scope: "me" | "all";
-      network: Network;
-      start: string;
-      /**
-       * Exclusive
-       */
-      end: string;
-      length: number;
-      series: Array<number>;
-      /**
-       * Exponent of the detrended fluctuation analysis: 0.5 for uncorrelated values, 1 for pink noise, above 1 for a series that wanders
-       */
-      hurst: number | null;
-      /**
-       * Of the graph, 1 (smooth) to 2 (noise)
-       */
-      fractalDimension: number | null;
-      /**
-       * Why an exponent is null: fewer than 16 values, all of them equal, or nothing but straight lines
-       */
-      reason: "too_short" | "constant" | "too_regular" | null;
-      method: {
-        hurst: string;
-        fractalDimension: string;
-      };
-      indexedBlock: number;
-    };
-  };
+  200: MarketSeriesAnswer;
 };
 
 export type AnalyticsReadFractalResponse = AnalyticsReadFractalResponses[keyof AnalyticsReadFractalResponses];
 
 export type AnalyticsAnalyseSeriesData = {
-  body: {
-    series: Array<number>;
-  };
+  body: SeriesRequest;
   path?: never;
   query?: never;
   url: "/api/v1/analytics/fractal";
@@ -9342,86 +7970,42 @@ export type AnalyticsAnalyseSeriesData = {
 
 export type AnalyticsAnalyseSeriesErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
+   * Bad Request
    */
-  400: Error;
+  400: MalformedJsonError | ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `payload_too_large`: The body is larger than 256 KB
+   * Too Many Requests
    */
-  413: Error;
+  429: RateLimitExceededError;
   /**
-   * `unsupported_media_type`: The body must be sent as application/json
+   * Service Unavailable
    */
-  415: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * What any operation may answer
    */
-  429: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
-   */
-  503: Error;
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
 };
 
 export type AnalyticsAnalyseSeriesError = AnalyticsAnalyseSeriesErrors[keyof AnalyticsAnalyseSeriesErrors];
 
 export type AnalyticsAnalyseSeriesResponses = {
   /**
-   * Scaling exponents of a given series
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      length: number;
-      series: Array<number>;
-      /**
-       * Exponent of the detrended fluctuation analysis: 0.5 for uncorrelated values, 1 for pink noise, above 1 for a series that wanders
-       */
-      hurst: number | null;
-      /**
-       * Of the graph, 1 (smooth) to 2 (noise)
-       */
-      fractalDimension: number | null;
-      /**
-       * Why an exponent is null: fewer than 16 values, all of them equal, or nothing but straight lines
-       */
-      reason: "too_short" | "constant" | "too_regular" | null;
-      method: {
-        hurst: string;
-        fractalDimension: string;
-      };
-    };
-  };
+  200: SeriesExponentsAnswer;
 };
 
 export type AnalyticsAnalyseSeriesResponse = AnalyticsAnalyseSeriesResponses[keyof AnalyticsAnalyseSeriesResponses];
@@ -9438,63 +8022,42 @@ export type AnalyticsReadMarketData = {
 
 export type AnalyticsReadMarketErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `request_signature_invalid`: The RFC 9421 signature in the headers Signature and Signature-Input is missing or invalid
-   *
-   * `request_timestamp_expired`: The signature's timestamp, created or expires, is out of range
-   *
-   * `invalid_api_key`: Invalid API key
+   * Unauthorized
    */
-  401: Error;
+  401: RequestSignatureError | InvalidApiKeyError;
   /**
-   * `payment_required`: The daily budget is used up, or a prepaid pack is to be paid for
-   *
-   * `payment_verification_failed`: x402 payment verification failed
-   *
-   * `settlement_pending`: The payment's settlement isn't confirmed yet
+   * Payment Required
    */
   402: PaymentRequired;
   /**
-   * `payment_identifier_reused`: This payment-identifier was used with another payment
+   * Conflict
    */
-  409: Error;
+  409: PaymentIdentifierReusedError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: PaymentUnavailableError | ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
-   *
-   * `chain_unavailable`: The chain is currently unavailable
-   *
-   * `facilitator_unavailable`: The service that verifies payments is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type AnalyticsReadMarketError = AnalyticsReadMarketErrors[keyof AnalyticsReadMarketErrors];
 
 export type AnalyticsReadMarketResponses = {
   /**
-   * Volume, prices, times and disputes of the market, by network and category
+   * OK
    */
-  200: {
-    success: true;
-    data: {
-      window: "24h" | "7d" | "30d";
-      /**
-       * A network is missing until its figures are computed for the first time
-       */
-      networks: Array<NetworkMarket>;
-    };
-  };
+  200: MarketAnswer;
 };
 
 export type AnalyticsReadMarketResponse = AnalyticsReadMarketResponses[keyof AnalyticsReadMarketResponses];
@@ -9508,68 +8071,30 @@ export type NetworksListData = {
 
 export type NetworksListErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `rate_limit_exceeded`: Rate limit exceeded
+   * Too Many Requests
    */
-  429: Error;
+  429: RateLimitExceededError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * Service Unavailable
    */
-  500: Error;
+  503: ServiceUnavailableError;
   /**
-   * `service_unavailable`: The service is currently unavailable
+   * What any operation may answer
    */
-  503: Error;
+  default: InternalError;
 };
 
 export type NetworksListError = NetworksListErrors[keyof NetworksListErrors];
 
 export type NetworksListResponses = {
   /**
-   * The settlement networks with their contracts, tokens and subgraph progress
+   * OK
    */
-  200: {
-    success: true;
-    data: Array<{
-      network: Network;
-      chainId: number;
-      caip2: string;
-      contracts: {
-        escrow: string;
-        score: string;
-        resolver: string;
-      };
-      tokens: Array<{
-        symbol: string;
-        address: string;
-        decimals: number;
-      }>;
-      explorerUrl: string;
-      /**
-       * GraphQL endpoint of the subgraph; null if it isn't public
-       */
-      subgraphUrl: string | null;
-      /**
-       * Latest block of the chain; null if its RPC server is unavailable
-       */
-      headBlock: number | null;
-      /**
-       * Latest block of the subgraph; null if it is unavailable
-       */
-      indexedBlock: number | null;
-      /**
-       * How far the subgraph is behind the chain
-       */
-      blocksBehind: number | null;
-    }>;
-    /**
-     * Null on the last page
-     */
-    nextCursor: string | null;
-  };
+  200: NetworkStatusPage;
 };
 
 export type NetworksListResponse = NetworksListResponses[keyof NetworksListResponses];
@@ -9583,588 +8108,34 @@ export type HealthReadData = {
 
 export type HealthReadErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * What any operation may answer
    */
-  500: Error;
+  default: InternalError;
 };
 
 export type HealthReadError = HealthReadErrors[keyof HealthReadErrors];
 
 export type HealthReadResponses = {
   /**
-   * Reports that the process is alive
+   * OK
    */
-  200: {
-    status: "ok";
-    uptimeSeconds: number;
-  };
+  200: Health;
 };
 
 export type HealthReadResponse = HealthReadResponses[keyof HealthReadResponses];
 
-export type HealthReadReadinessData = {
-  body?: never;
-  path?: never;
-  query?: {
-    network?: Network;
-  };
-  url: "/ready";
-};
-
-export type HealthReadReadinessErrors = {
-  /**
-   * `validation_error`: The request doesn't match its schema
-   */
-  400: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * Reports whether the process can serve, and the state of each network
-   */
-  503: {
-    status: "ready" | "not_ready";
-    database: {
-      ok: boolean;
-      latencyMs: number;
-      /**
-       * Name of the failure; the log has the details
-       */
-      error?: string;
-    };
-    search: {
-      ok: boolean;
-      latencyMs: number;
-      /**
-       * Name of the failure; the log has the details
-       */
-      error?: string;
-      listings?: number;
-    };
-    /**
-     * How texts are embedded (docs/operating/embeddings.md); null while the database is unavailable
-     */
-    encoder: {
-      /**
-       * What turns texts into vectors
-       */
-      model: string;
-      /**
-       * Null for the embedded encoder
-       */
-      server: {
-        /**
-         * False from a failed request of this process until its next answer
-         */
-        answers: boolean;
-        /**
-         * What this UTC day's requests have cost and may still cost
-         */
-        tokensToday: number;
-        dailyTokens: number;
-      } | null;
-    } | null;
-    networks: {
-      "base-sepolia": {
-        /**
-         * Whether its chain and its subgraph can be read
-         */
-        ok: boolean;
-        rpc: {
-          ok: boolean;
-          latencyMs: number;
-          /**
-           * Name of the failure; the log has the details
-           */
-          error?: string;
-          headBlock?: number;
-          headTimestamp?: string;
-        };
-        subgraph: {
-          ok: boolean;
-          latencyMs: number;
-          /**
-           * Name of the failure; the log has the details
-           */
-          error?: string;
-          indexedBlock?: number;
-          /**
-           * How far the subgraph is behind the chain
-           */
-          blocksBehind?: number | null;
-        };
-        /**
-         * How far events, webhooks and lists are behind the chain; null where that isn't known
-         */
-        follower: {
-          /**
-           * Last block whose events have been applied
-           */
-          block: number | null;
-          lagBlocks: number | null;
-          lagSeconds: number | null;
-          /**
-           * Escrows whose moves wait because one of them couldn't be applied, counted up to 1,000
-           */
-          quarantined: number | null;
-        };
-        disputes: {
-          /**
-           * Rulings that should have been on chain ten minutes ago, counted up to 1,000
-           */
-          overdue: number;
-          /**
-           * How long ago the evidence period of the oldest one ended
-           */
-          oldestSeconds: number | null;
-          /**
-           * Rulings that can't be put on chain now, by problem (docs/operating/sending.md)
-           */
-          held: {
-            [key: string]: number;
-          };
-        } | null;
-        /**
-         * Escrows that the service itself ends; null where that isn't known
-         */
-        keeper: {
-          /**
-           * Whether the service has a key for these transactions
-           */
-          enabled: boolean;
-          /**
-           * Moves that aren't on chain
-           */
-          waiting: number;
-          /**
-           * How long ago the oldest of them was found
-           */
-          oldestSeconds: number | null;
-          /**
-           * Those that can't be put on chain now, by problem (docs/operating/sending.md)
-           */
-          held: {
-            [key: string]: number;
-          };
-          /**
-           * What this UTC day's transactions have cost and may still cost, in wei
-           */
-          spentTodayWei: string;
-          dailyCapWei: string;
-        } | null;
-      };
-      base: {
-        /**
-         * Whether its chain and its subgraph can be read
-         */
-        ok: boolean;
-        rpc: {
-          ok: boolean;
-          latencyMs: number;
-          /**
-           * Name of the failure; the log has the details
-           */
-          error?: string;
-          headBlock?: number;
-          headTimestamp?: string;
-        };
-        subgraph: {
-          ok: boolean;
-          latencyMs: number;
-          /**
-           * Name of the failure; the log has the details
-           */
-          error?: string;
-          indexedBlock?: number;
-          /**
-           * How far the subgraph is behind the chain
-           */
-          blocksBehind?: number | null;
-        };
-        /**
-         * How far events, webhooks and lists are behind the chain; null where that isn't known
-         */
-        follower: {
-          /**
-           * Last block whose events have been applied
-           */
-          block: number | null;
-          lagBlocks: number | null;
-          lagSeconds: number | null;
-          /**
-           * Escrows whose moves wait because one of them couldn't be applied, counted up to 1,000
-           */
-          quarantined: number | null;
-        };
-        disputes: {
-          /**
-           * Rulings that should have been on chain ten minutes ago, counted up to 1,000
-           */
-          overdue: number;
-          /**
-           * How long ago the evidence period of the oldest one ended
-           */
-          oldestSeconds: number | null;
-          /**
-           * Rulings that can't be put on chain now, by problem (docs/operating/sending.md)
-           */
-          held: {
-            [key: string]: number;
-          };
-        } | null;
-        /**
-         * Escrows that the service itself ends; null where that isn't known
-         */
-        keeper: {
-          /**
-           * Whether the service has a key for these transactions
-           */
-          enabled: boolean;
-          /**
-           * Moves that aren't on chain
-           */
-          waiting: number;
-          /**
-           * How long ago the oldest of them was found
-           */
-          oldestSeconds: number | null;
-          /**
-           * Those that can't be put on chain now, by problem (docs/operating/sending.md)
-           */
-          held: {
-            [key: string]: number;
-          };
-          /**
-           * What this UTC day's transactions have cost and may still cost, in wei
-           */
-          spentTodayWei: string;
-          dailyCapWei: string;
-        } | null;
-      };
-    };
-    /**
-     * Null while the database is unavailable
-     */
-    outbox: {
-      /**
-       * Webhooks and other dispatches that are due, counted up to 10,000
-       */
-      waiting: number;
-      /**
-       * How long the oldest of them has been due
-       */
-      oldestSeconds: number | null;
-    } | null;
-  };
-};
-
-export type HealthReadReadinessError = HealthReadReadinessErrors[keyof HealthReadReadinessErrors];
-
-export type HealthReadReadinessResponses = {
-  /**
-   * Reports whether the process can serve, and the state of each network
-   */
-  200: {
-    status: "ready" | "not_ready";
-    database: {
-      ok: boolean;
-      latencyMs: number;
-      /**
-       * Name of the failure; the log has the details
-       */
-      error?: string;
-    };
-    search: {
-      ok: boolean;
-      latencyMs: number;
-      /**
-       * Name of the failure; the log has the details
-       */
-      error?: string;
-      listings?: number;
-    };
-    /**
-     * How texts are embedded (docs/operating/embeddings.md); null while the database is unavailable
-     */
-    encoder: {
-      /**
-       * What turns texts into vectors
-       */
-      model: string;
-      /**
-       * Null for the embedded encoder
-       */
-      server: {
-        /**
-         * False from a failed request of this process until its next answer
-         */
-        answers: boolean;
-        /**
-         * What this UTC day's requests have cost and may still cost
-         */
-        tokensToday: number;
-        dailyTokens: number;
-      } | null;
-    } | null;
-    networks: {
-      "base-sepolia": {
-        /**
-         * Whether its chain and its subgraph can be read
-         */
-        ok: boolean;
-        rpc: {
-          ok: boolean;
-          latencyMs: number;
-          /**
-           * Name of the failure; the log has the details
-           */
-          error?: string;
-          headBlock?: number;
-          headTimestamp?: string;
-        };
-        subgraph: {
-          ok: boolean;
-          latencyMs: number;
-          /**
-           * Name of the failure; the log has the details
-           */
-          error?: string;
-          indexedBlock?: number;
-          /**
-           * How far the subgraph is behind the chain
-           */
-          blocksBehind?: number | null;
-        };
-        /**
-         * How far events, webhooks and lists are behind the chain; null where that isn't known
-         */
-        follower: {
-          /**
-           * Last block whose events have been applied
-           */
-          block: number | null;
-          lagBlocks: number | null;
-          lagSeconds: number | null;
-          /**
-           * Escrows whose moves wait because one of them couldn't be applied, counted up to 1,000
-           */
-          quarantined: number | null;
-        };
-        disputes: {
-          /**
-           * Rulings that should have been on chain ten minutes ago, counted up to 1,000
-           */
-          overdue: number;
-          /**
-           * How long ago the evidence period of the oldest one ended
-           */
-          oldestSeconds: number | null;
-          /**
-           * Rulings that can't be put on chain now, by problem (docs/operating/sending.md)
-           */
-          held: {
-            [key: string]: number;
-          };
-        } | null;
-        /**
-         * Escrows that the service itself ends; null where that isn't known
-         */
-        keeper: {
-          /**
-           * Whether the service has a key for these transactions
-           */
-          enabled: boolean;
-          /**
-           * Moves that aren't on chain
-           */
-          waiting: number;
-          /**
-           * How long ago the oldest of them was found
-           */
-          oldestSeconds: number | null;
-          /**
-           * Those that can't be put on chain now, by problem (docs/operating/sending.md)
-           */
-          held: {
-            [key: string]: number;
-          };
-          /**
-           * What this UTC day's transactions have cost and may still cost, in wei
-           */
-          spentTodayWei: string;
-          dailyCapWei: string;
-        } | null;
-      };
-      base: {
-        /**
-         * Whether its chain and its subgraph can be read
-         */
-        ok: boolean;
-        rpc: {
-          ok: boolean;
-          latencyMs: number;
-          /**
-           * Name of the failure; the log has the details
-           */
-          error?: string;
-          headBlock?: number;
-          headTimestamp?: string;
-        };
-        subgraph: {
-          ok: boolean;
-          latencyMs: number;
-          /**
-           * Name of the failure; the log has the details
-           */
-          error?: string;
-          indexedBlock?: number;
-          /**
-           * How far the subgraph is behind the chain
-           */
-          blocksBehind?: number | null;
-        };
-        /**
-         * How far events, webhooks and lists are behind the chain; null where that isn't known
-         */
-        follower: {
-          /**
-           * Last block whose events have been applied
-           */
-          block: number | null;
-          lagBlocks: number | null;
-          lagSeconds: number | null;
-          /**
-           * Escrows whose moves wait because one of them couldn't be applied, counted up to 1,000
-           */
-          quarantined: number | null;
-        };
-        disputes: {
-          /**
-           * Rulings that should have been on chain ten minutes ago, counted up to 1,000
-           */
-          overdue: number;
-          /**
-           * How long ago the evidence period of the oldest one ended
-           */
-          oldestSeconds: number | null;
-          /**
-           * Rulings that can't be put on chain now, by problem (docs/operating/sending.md)
-           */
-          held: {
-            [key: string]: number;
-          };
-        } | null;
-        /**
-         * Escrows that the service itself ends; null where that isn't known
-         */
-        keeper: {
-          /**
-           * Whether the service has a key for these transactions
-           */
-          enabled: boolean;
-          /**
-           * Moves that aren't on chain
-           */
-          waiting: number;
-          /**
-           * How long ago the oldest of them was found
-           */
-          oldestSeconds: number | null;
-          /**
-           * Those that can't be put on chain now, by problem (docs/operating/sending.md)
-           */
-          held: {
-            [key: string]: number;
-          };
-          /**
-           * What this UTC day's transactions have cost and may still cost, in wei
-           */
-          spentTodayWei: string;
-          dailyCapWei: string;
-        } | null;
-      };
-    };
-    /**
-     * Null while the database is unavailable
-     */
-    outbox: {
-      /**
-       * Webhooks and other dispatches that are due, counted up to 10,000
-       */
-      waiting: number;
-      /**
-       * How long the oldest of them has been due
-       */
-      oldestSeconds: number | null;
-    } | null;
-  };
-};
-
-export type HealthReadReadinessResponse = HealthReadReadinessResponses[keyof HealthReadReadinessResponses];
-
-export type ChainsAnnounceBlockData = {
-  body?: {
-    network?: unknown;
-    chainId?: unknown;
-    [key: string]: unknown;
-  };
-  path?: never;
-  query?: never;
-  url: "/internal/webhooks/chain";
-};
-
-export type ChainsAnnounceBlockErrors = {
-  /**
-   * `validation_error`: The request doesn't match its schema
-   *
-   * `malformed_json`: The body isn't well-formed JSON
-   */
-  400: Error;
-  /**
-   * `webhook_signature_invalid`: The webhook's signature is missing, wrong or older than 5 minutes
-   */
-  401: Error;
-  /**
-   * `payload_too_large`: The body is larger than 256 KB
-   */
-  413: Error;
-  /**
-   * `unsupported_media_type`: The body must be sent as application/json
-   */
-  415: Error;
-  /**
-   * `internal_error`: Something went wrong on our side
-   */
-  500: Error;
-  /**
-   * `service_unavailable`: The service is currently unavailable
-   */
-  503: Error;
-};
-
-export type ChainsAnnounceBlockError = ChainsAnnounceBlockErrors[keyof ChainsAnnounceBlockErrors];
-
-export type ChainsAnnounceBlockResponses = {
-  /**
-   * Accepts a push from an RPC provider: something has happened on a chain
-   */
-  202: {
-    success: true;
-    data: {
-      networks: Array<Network>;
-    };
-  };
-};
-
-export type ChainsAnnounceBlockResponse = ChainsAnnounceBlockResponses[keyof ChainsAnnounceBlockResponses];
-
 export type DocsReadDescriptionData = {
   body?: never;
+  headers?: {
+    /**
+     * The `ETag` of a known version
+     */
+    "If-None-Match"?: string;
+  };
   path?: never;
   query?: never;
   url: "/openapi.json";
@@ -10172,25 +8143,22 @@ export type DocsReadDescriptionData = {
 
 export type DocsReadDescriptionErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * What any operation may answer
    */
-  500: Error;
+  default: InternalError;
 };
 
 export type DocsReadDescriptionError = DocsReadDescriptionErrors[keyof DocsReadDescriptionErrors];
 
 export type DocsReadDescriptionResponses = {
   /**
-   * This API description
+   * OK
    */
-  200: {
-    openapi: string;
-    [key: string]: unknown;
-  };
+  200: OpenApiDocument;
 };
 
 export type DocsReadDescriptionResponse = DocsReadDescriptionResponses[keyof DocsReadDescriptionResponses];
@@ -10204,20 +8172,20 @@ export type DocsReadPageData = {
 
 export type DocsReadPageErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * What any operation may answer
    */
-  500: Error;
+  default: InternalError;
 };
 
 export type DocsReadPageError = DocsReadPageErrors[keyof DocsReadPageErrors];
 
 export type DocsReadPageResponses = {
   /**
-   * This API description as a web page
+   * OK
    */
   200: string;
 };
@@ -10235,24 +8203,24 @@ export type DocsReadAssetData = {
 
 export type DocsReadAssetErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * What any operation may answer
    */
-  500: Error;
+  default: InternalError;
 };
 
 export type DocsReadAssetError = DocsReadAssetErrors[keyof DocsReadAssetErrors];
 
 export type DocsReadAssetResponses = {
   /**
-   * Scripts and styles of that web page
+   * OK
    */
   200: Blob | File;
 };
@@ -10268,20 +8236,20 @@ export type GuidesListData = {
 
 export type GuidesListErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * What any operation may answer
    */
-  500: Error;
+  default: InternalError;
 };
 
 export type GuidesListError = GuidesListErrors[keyof GuidesListErrors];
 
 export type GuidesListResponses = {
   /**
-   * The guides as a web page
+   * OK
    */
   200: string;
 };
@@ -10299,24 +8267,24 @@ export type GuidesReadData = {
 
 export type GuidesReadErrors = {
   /**
-   * `validation_error`: The request doesn't match its schema
+   * Bad Request
    */
-  400: Error;
+  400: ValidationError;
   /**
-   * `not_found`: Not found
+   * Not Found
    */
-  404: Error;
+  404: NotFoundError;
   /**
-   * `internal_error`: Something went wrong on our side
+   * What any operation may answer
    */
-  500: Error;
+  default: InternalError;
 };
 
 export type GuidesReadError = GuidesReadErrors[keyof GuidesReadErrors];
 
 export type GuidesReadResponses = {
   /**
-   * A guide as a web page
+   * OK
    */
   200: string;
 };

@@ -6,7 +6,7 @@ import { assert } from "chai";
 
 import { routes } from "../../../api/app.ts";
 import { signWebhook } from "../../../api/features/webhooks/secrets/signature.ts";
-import { errorCodesOf } from "../../../api/http/openapi.ts";
+import { errorCodesOf } from "../../../api/http/route-errors.ts";
 import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { listingBody, readStack, startTestApi } from "../../fixtures/api.ts";
 import type { RequestOptions, TestAgent, TestApi } from "../../fixtures/api.ts";

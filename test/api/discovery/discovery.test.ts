@@ -10,6 +10,7 @@ import type { listingModel } from "../../../api/features/listings/model.ts";
 import type { Indexer } from "../../../api/indexer/indexer-client.ts";
 import type { IndexedAgent } from "../../../api/indexer/schemas.ts";
 import { listingBody, startTestApi } from "../../fixtures/api.ts";
+import { resolve } from "../../fixtures/description.ts";
 import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
 import { indexedAgent, indexersWith } from "../../fixtures/indexed-agents.ts";
 
@@ -314,7 +315,7 @@ describe("discovery", () => {
       }
       const { body } = await api.request("GET", "/openapi.json");
       const { schema } = body.paths[PATH].post.requestBody.content["application/json"];
-      const { minimum, maximum, default: usual } = schema.properties.limit;
+      const { minimum, maximum, default: usual } = resolve(body, schema).properties.limit;
       assert.deepEqual([minimum, maximum, usual], [1, 50, 50]);
     });
 

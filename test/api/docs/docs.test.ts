@@ -1,20 +1,42 @@
 import { assert } from "chai";
 
-import { routes } from "../../../api/app.ts";
-import { startTestApi } from "../../fixtures/api.ts";
+import { encode } from "gpt-tokenizer/encoding/o200k_base";
+
+import { apiDescription, routes } from "../../../api/app.ts";
+import { describedErrors } from "../../../api/http/error-responses.ts";
+import { isForOperators } from "../../../api/http/openapi.ts";
+import { PAYMENT_CODES } from "../../../api/http/payment-required.ts";
+import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
+import { assertError, startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
+import { DESCRIPTIONS, operationsOf, resolve } from "../../fixtures/description.ts";
+import { AS_ADMIN } from "../../fixtures/environment.ts";
+import type { JsonSchema } from "../../fixtures/request-fields.ts";
+
+/** The bounds of the description, as JSON without white space; an agent reads it as a whole. */
+const [MAX_BYTES, MAX_TOKENS] = [250_000, 70_000];
 
 describe("the description of the API", () => {
   let api: TestApi;
   before(async () => {
-    api = await startTestApi();
+    api = await startTestApi({ env: { adminApiKey: ADMIN_KEY } });
   });
   after(() => api.close());
 
-  it("describes every route in openapi.json with its security", async () => {
-    const { body } = await api.request("GET", "/openapi.json");
-    for (const { method, path, auth } of routes) {
-      const operation = body.paths[path]?.[method.toLowerCase()];
+  it("describes every route once with its security, those for operators apart", async () => {
+    const operators = await api.request("GET", "/openapi-admin.json", AS_ADMIN);
+    const documents = [(await api.request("GET", "/openapi.json")).body, operators.body];
+    const found = documents.map(
+      (document) => new Map(operationsOf(document).map((one) => [`${one.method} ${one.path}`, one])),
+    );
+    assert.strictEqual((found[0]?.size ?? 0) + (found[1]?.size ?? 0), routes.length);
+    assert.includeMembers(
+      [...(found[1]?.keys() ?? [])],
+      ["GET /ready", "GET /openapi-admin.json", "POST /internal/webhooks/chain"],
+    );
+    for (const route of routes) {
+      const { method, path, auth } = route;
+      const operation = found[isForOperators(route) ? 1 : 0]?.get(`${method} ${path}`);
       assert.ok(operation, `${method} ${path}`);
       const keys = [{ apiKey: [] }, { bearer: [] }];
       const security = {
@@ -29,45 +51,118 @@ describe("the description of the API", () => {
     }
   });
 
-  it("names each operation once, after a thing and a verb", async () => {
-    const { body } = await api.request("GET", "/openapi.json");
-    const ids = Object.values<Record<string, any>>(body.paths).flatMap((operations) =>
-      Object.values(operations).map(({ operationId }) => operationId as string),
-    );
+  it("[D8] keeps the operators' description for the holder of their key, and from a service without one", async () => {
+    assertError(await api.request("GET", "/openapi-admin.json"), 401, "invalid_api_key");
+    const without = await startTestApi();
+    const answer = await fetch(`${without.url}/openapi-admin.json`, AS_ADMIN);
+    assert.deepEqual([answer.status, ((await answer.json()) as { code: string }).code], [404, "not_found"]);
+    await without.close();
+    const { text } = await api.request("GET", "/openapi.json");
+    assert.notMatch(text, /"\/(internal|ready|api\/v1\/admin)|ADMIN_API_KEY/);
+  });
+
+  it("names each operation once, after a thing and a verb", () => {
+    const ids = DESCRIPTIONS.flatMap(operationsOf).map(({ operationId }) => operationId);
     assert.includeMembers(ids, ["listings.create", "webhooks.redeliver", "webhooks.redeliverMissed"]);
     assert.strictEqual(new Set(ids).size, ids.length);
     for (const id of ids) assert.match(id, /^[a-z][A-Za-z]*\.[a-z][A-Za-z]*$/);
   });
 
-  it("[D43] shows Idempotency-Key where it counts, and a body as optional where an empty one is valid", async () => {
+  it("names what each status of an operation may say by codes, with the details of each code", async () => {
     const { body } = await api.request("GET", "/openapi.json");
-    const shown = ({ parameters = [] }: { parameters?: { name: string }[] }) =>
-      parameters.some(({ name }) => name === "Idempotency-Key");
-    assert.isTrue(shown(body.paths["/api/v1/checkout"].post));
-    assert.isFalse(shown(body.paths["/internal/webhooks/chain"].post));
-    assert.isFalse(shown(body.paths["/api/v1/services"].get));
-    for (const path of ["discover", "memory/search", "transactions/{id}/check", "analytics/fractal"]) {
-      assert.isFalse(shown(body.paths[`/api/v1/${path}`].post), path);
-    }
-    assert.isTrue(body.paths["/api/v1/checkout"].post.requestBody.required);
-    assert.isFalse(body.paths["/api/v1/webhooks/secret/activate"].post.requestBody.required ?? false);
-  });
-
-  it("[S8.2.17] [S8.2.18] [S8.2.19] names the headers of every answer, and both types of the page's files", async () => {
-    const { body } = await api.request("GET", "/openapi.json");
-    for (const operations of Object.values<Record<string, any>>(body.paths)) {
-      for (const { responses } of Object.values(operations)) {
-        for (const { headers } of Object.values<any>(responses)) {
-          assert.includeMembers(Object.keys(headers), [
-            "X-RateLimit-Limit",
-            "X-RateLimit-Remaining",
-            "X-RateLimit-Reset",
-          ]);
-        }
+    const codesIn = (schema: JsonSchema): string[] => {
+      const { anyOf, properties } = resolve(body, schema) as JsonSchema;
+      if (anyOf !== undefined) return anyOf.flatMap(codesIn);
+      const code = properties?.["code"] as { const?: string; enum?: string[] } | undefined;
+      return code === undefined ? ["inactive_api_key"] : (code.enum ?? [code.const ?? ""]);
+    };
+    for (const operation of operationsOf(body)) {
+      const route = routes.find(({ name }) => name === operation.operationId);
+      assert.ok(route);
+      for (const [status, codes] of describedErrors(route)) {
+        const said = codesIn(operation.responses[status]?.content["application/json"]?.schema ?? {});
+        const asking = said.filter((code) => (PAYMENT_CODES as readonly string[]).includes(code));
+        assert.sameMembers(said, [...new Set([...codes, ...asking])], `${route.name} ${status}`);
       }
     }
-    const { content } = body.paths["/docs/{file}"].get.responses["200"];
+    const { NotFoundError, ValidationError, SelfPurchaseError } = body.components.schemas;
+    assert.strictEqual(NotFoundError.properties.details.type, "object");
+    assert.strictEqual(ValidationError.properties.details.items.$ref, "#/components/schemas/ValidationIssue");
+    assert.notProperty(SelfPurchaseError.properties, "details");
+  });
+
+  it("names its schemas after things, one a thing, and no body or answer after a path", async () => {
+    const { body } = await api.request("GET", "/openapi.json");
+    const names = Object.keys(body.components.schemas);
+    assert.includeMembers(names, ["Transaction", "CheckoutRequest", "Service", "Agent", "Dispute", "TransactionPage"]);
+    for (const name of names) assert.notMatch(name, /^(Get|Post|Patch|Put|Delete)[A-Z]|V1|Output$|__/);
+    const unnamed = operationsOf(body).filter(({ requestBody, responses }) => {
+      const schemas = [requestBody, ...Object.values(responses)].map((one) => one?.content["application/json"]?.schema);
+      return schemas.some((schema) => schema?.properties !== undefined);
+    });
+    assert.deepEqual(
+      unnamed.map(({ operationId }) => operationId),
+      [],
+    );
+  });
+
+  it("says where it is served, and describes its tags", async () => {
+    const { body } = await api.request("GET", "/openapi.json");
+    assert.deepEqual(body.servers, [{ url: api.container.env.publicUrl }]);
+    for (const { name, description } of body.tags) assert.isAbove(description.length, 10, name);
+  });
+
+  it("sends the description compressed, and not at all to a client that has it", async () => {
+    const plain = await api.request("GET", "/openapi.json", { headers: { "accept-encoding": "identity" } });
+    assert.isNull(plain.headers.get("content-encoding"));
+    const etag = plain.headers.get("etag") ?? "";
+    for (const encoding of ["br", "gzip"]) {
+      const { headers, text } = await api.request("GET", "/openapi.json", { headers: { "accept-encoding": encoding } });
+      assert.deepEqual([headers.get("content-encoding"), headers.get("etag")], [encoding, etag]);
+      assert.strictEqual(text, plain.text);
+      assert.isBelow(Number(headers.get("content-length")), plain.text.length / 5);
+    }
+    const known = await fetch(`${api.url}/openapi.json`, { headers: { "if-none-match": etag } });
+    assert.deepEqual([known.status, await known.text()], [304, ""]);
+    const other = await fetch(`${api.url}/openapi.json`, { headers: { "if-none-match": '"other"' } });
+    assert.strictEqual((await other.text()).length, plain.text.length);
+    assert.strictEqual(other.status, 200);
+  });
+
+  it("[D43] shows Idempotency-Key where it counts, and a body as optional where an empty one is valid", () => {
+    const found = new Map(DESCRIPTIONS.flatMap(operationsOf).map((one) => [`${one.method} ${one.path}`, one]));
+    const shown = (route: string) => found.get(route)?.parameters.some(({ name }) => name === "Idempotency-Key");
+    assert.isTrue(shown("POST /api/v1/checkout"));
+    assert.isFalse(shown("POST /internal/webhooks/chain"));
+    assert.isFalse(shown("GET /api/v1/services"));
+    for (const path of ["discover", "memory/search", "transactions/{id}/check", "analytics/fractal"]) {
+      assert.isFalse(shown(`POST /api/v1/${path}`), path);
+    }
+    assert.isTrue(found.get("POST /api/v1/checkout")?.requestBody?.required);
+    assert.isFalse(found.get("POST /api/v1/webhooks/secret/activate")?.requestBody?.required ?? false);
+  });
+
+  it("[S8.2.17] [S8.2.18] [S8.2.19] names the headers of every answer, and both types of the page's files", () => {
+    const operations = DESCRIPTIONS.flatMap(operationsOf);
+    for (const { responses } of operations) {
+      for (const { headers } of Object.values(responses)) {
+        assert.includeMembers(Object.keys(headers), [
+          "X-RateLimit-Limit",
+          "X-RateLimit-Remaining",
+          "X-RateLimit-Reset",
+        ]);
+      }
+    }
+    const { content } = operations.find(({ path }) => path === "/docs/{file}")?.responses["200"] ?? { content: {} };
     assert.deepEqual(Object.keys(content), ["text/javascript", "text/css"]);
+  });
+
+  it(`takes at most ${MAX_BYTES} bytes and ${MAX_TOKENS} tokens`, () => {
+    const text = JSON.stringify(apiDescription());
+    const [bytes, tokens] = [Buffer.byteLength(text), encode(text).length];
+    console.log(`      /openapi.json: ${bytes} of ${MAX_BYTES} bytes, ${tokens} of ${MAX_TOKENS} tokens (o200k_base)`);
+    assert.isAtMost(bytes, MAX_BYTES);
+    assert.isAtMost(tokens, MAX_TOKENS);
   });
 
   it("[S9.05] has no route, field or schema for a bond or a stake", async () => {
@@ -79,7 +174,7 @@ describe("the description of the API", () => {
       return value;
     });
     // Paths, schemas, fields and parameters are all there.
-    assert.includeMembers([...names], ["/api/v1/checkout", "Error", "serviceId", "cursor"]);
+    assert.includeMembers([...names], ["/api/v1/checkout", "NotFoundError", "serviceId", "cursor"]);
     assert.isEmpty([...names].filter((name) => /bond|stak/i.test(name)));
   });
 

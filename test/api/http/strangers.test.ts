@@ -1,12 +1,12 @@
 // Every route that names a record, called by an agent whose record it isn't.
 import { assert } from "chai";
 
-import { apiDescription } from "../../../api/app.ts";
 import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { assertError, assertInvalid } from "../../fixtures/api.ts";
 import type { Answer, TestAgent } from "../../fixtures/api.ts";
 import { Court } from "../../fixtures/disputes.ts";
 import { fieldsOfRequests } from "../../fixtures/request-fields.ts";
+import { DESCRIPTIONS, operationsOf } from "../../fixtures/description.ts";
 import { changesNothing } from "../../fixtures/stored.ts";
 import { UNKNOWN_HASH } from "./body-scene.ts";
 
@@ -37,10 +37,7 @@ const FOR_THE_ADMIN = new Set(["POST /api/v1/admin/agents/{id}/kya", "POST /api/
 const NAMES_A_RECORD = /^(transactionId|webhookId|replyTo|after)$/;
 const BOTH_STREAMS = ["GET /api/v1/events", "GET /api/v1/events/stream"];
 
-const { paths } = apiDescription() as unknown as { paths: Record<string, object> };
-const operations = Object.entries(paths).flatMap(([path, item]) =>
-  Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
-);
+const operations = DESCRIPTIONS.flatMap(operationsOf).map(({ method, path }) => `${method} ${path}`);
 const otherDigit = (digit: string) => (digit === "0" ? "1" : "0");
 const named = operations.filter((operation) => operation.includes("{"));
 const lists = operations.filter((operation) => operation.startsWith("GET ") && !operation.includes("{"));

@@ -4,6 +4,7 @@ import { encodeFunctionData, erc20Abi } from "viem";
 
 import { createEscrowCall } from "../../../api/chain/calldata.ts";
 import { assertError, startTestApi } from "../../fixtures/api.ts";
+import { resolve } from "../../fixtures/description.ts";
 import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
 import { checkOut, createEscrow, fund, ONE_USDC, openMarket, readTransaction } from "../../fixtures/deals.ts";
 import type { CheckoutData, Market } from "../../fixtures/deals.ts";
@@ -109,7 +110,8 @@ describe("a checkout before its funding", () => {
       assert.deepEqual([offered.method, offered.path, offered.availableUntil], ["POST", "/api/v1/checkout", null]);
       assert.deepEqual(offered.body, { serviceId: market.serviceId, paymentMethod: "usdc", ...order });
       const { body: description } = await api.request("GET", "/openapi.json");
-      const declared = description.paths["/api/v1/checkout"].post.requestBody.content["application/json"].schema;
+      const { schema } = description.paths["/api/v1/checkout"].post.requestBody.content["application/json"];
+      const declared = resolve(description, schema);
       assert.sameMembers(Object.keys(offered.bodySchema.properties), Object.keys(declared.properties));
       assert.sameMembers(offered.bodySchema.required, declared.required);
       nowMs = () => Date.now();

@@ -6,6 +6,7 @@ import { moveCall, submitDeliveryCall } from "../../../api/chain/calldata.ts";
 import { canonicalJson } from "../../../api/lib/canonical-json.ts";
 import { sha256Hex } from "../../../api/lib/ids.ts";
 import { assertError, assertInvalid, startTestApi } from "../../fixtures/api.ts";
+import { resolve } from "../../fixtures/description.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
 import { act, checkOut, deliverDeal, fundedDeal, openMarket, readTransaction } from "../../fixtures/deals.ts";
 import type { CheckoutData, Market } from "../../fixtures/deals.ts";
@@ -318,7 +319,7 @@ describe("transactions", () => {
       assert.strictEqual(Date.parse(deliver.availableUntil) / 1_000, checkout.paymentInstructions.deadline);
       const { body: description } = await api.request("GET", "/openapi.json");
       const { requestBody } = description.paths["/api/v1/transactions/{id}/deliver"].post;
-      const declared = requestBody.content["application/json"].schema;
+      const declared = resolve(description, requestBody.content["application/json"].schema);
       assert.deepEqual(Object.keys(deliver.bodySchema.properties), Object.keys(declared.properties));
       assert.deepEqual(deliver.bodySchema.required, declared.required);
 

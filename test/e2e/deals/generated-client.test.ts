@@ -1,6 +1,6 @@
 // A stranger's way in: a client generated from /openapi.json, a wallet, and nothing else of this repository.
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -10,6 +10,7 @@ import { assert } from "chai";
 import type { Hex } from "viem";
 import { createSiweMessage } from "viem/siwe";
 
+import { run } from "../../../scripts/testing/run.ts";
 import { openFullStack } from "../../fixtures/full-stack.ts";
 import type { FullStack } from "../../fixtures/full-stack.ts";
 import { until } from "../../fixtures/until.ts";
@@ -110,6 +111,17 @@ describe("a client generated from /openapi.json", () => {
     assert.strictEqual((await stack.chain.client.waitForTransactionReceipt({ hash })).status, "success");
     return hash;
   }
+
+  it("compiles under strict settings, and has no type that is named after a path", async () => {
+    const settings = ["--strict", "--noEmit", "--skipLibCheck", "--allowImportingTsExtensions"];
+    const target = ["--target", "esnext", "--module", "nodenext"];
+    const tsc = ["node_modules/typescript/bin/tsc", ...settings, ...target, join(folder, "index.ts")];
+    const { code, output } = await run(process.execPath, tsc, { capture: true });
+    assert.strictEqual(code, 0, output);
+    const types = [...readFileSync(join(folder, "types.gen.ts"), "utf8").matchAll(/^export type (\w+)/gm)];
+    assert.isAbove(types.length, 300);
+    for (const [, name] of types) assert.notMatch(name ?? "", /^(Get|Post|Patch|Put|Delete)[A-Z]|V1/);
+  });
 
   it("[S4.303] completes a deal: the answers have all that a wallet needs", async () => {
     const [buyerWallet, sellerWallet] = [await stack.newWallet(10_000_000n), await stack.newWallet()];

@@ -1,5 +1,5 @@
 // A stranger's way in with Python: a client generated from /openapi.json, a wallet, and nothing else of this repository.
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -63,6 +63,12 @@ describe("a Python client generated from /openapi.json (needs Python 3.10, venv 
   it("is generated without a warning", () => {
     assert.strictEqual(generated.code, 0, generated.output);
     assert.notMatch(generated.output, /warning|error|unable|skipping/i);
+  });
+
+  it("has models that are named after things, and none after a path", () => {
+    const models = readdirSync(join(CLIENT, PACKAGE, "models"));
+    assert.includeMembers(models, ["transaction.py", "checkout_request.py", "not_found_error.py"]);
+    for (const name of models) assert.notMatch(name, /^(get|post|patch|put|delete)_|_v1_|response_\d/);
   });
 
   it("has no error of types", async () => {

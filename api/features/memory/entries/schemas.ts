@@ -60,15 +60,19 @@ const entryFields = {
 };
 
 /** Body of a write. */
-export const writeBody = z.strictObject({
-  ...entryFields,
-  ttlSeconds: ttlSeconds
-    .default(MEMORY_TTL_SECONDS.default)
-    .meta({ description: "Life from now on, 90 days by default" }),
-});
+export const writeBody = z
+  .strictObject({
+    ...entryFields,
+    ttlSeconds: ttlSeconds
+      .default(MEMORY_TTL_SECONDS.default)
+      .meta({ description: "Life from now on, 90 days by default" }),
+  })
+  .meta({ id: "MemoryRequest" });
 
 /** Body of a batch. */
-export const batchBody = z.strictObject({ entries: z.array(writeBody).min(1).max(MEMORY_BATCH_ENTRIES) });
+export const batchBody = z
+  .strictObject({ entries: z.array(writeBody).min(1).max(MEMORY_BATCH_ENTRIES) })
+  .meta({ id: "MemoryBatchRequest" });
 
 /** An entry to import: an unchanged line of an export. Fields that the service sets are accepted and ignored. */
 const importedEntry = z.strictObject({
@@ -81,7 +85,9 @@ const importedEntry = z.strictObject({
 });
 
 /** Body of an import. */
-export const importBody = z.strictObject({ entries: z.array(importedEntry).min(1).max(MEMORY_BATCH_ENTRIES) });
+export const importBody = z
+  .strictObject({ entries: z.array(importedEntry).min(1).max(MEMORY_BATCH_ENTRIES) })
+  .meta({ id: "MemoryImportRequest" });
 
 /** The path parameter of an entry. */
 export const keyParams = z.strictObject({ key: keyInPath });
@@ -137,20 +143,22 @@ const MOST_RESULTS = 100;
 const DEFAULT_RESULTS = 20;
 
 /** Body of a search. */
-export const searchBody = z.strictObject({
-  query: textSchema({ kind: "query", max: SEARCH_LENGTH }),
-  namespace: z
-    .string()
-    .regex(
-      /^(?!audit$)[a-z0-9][a-z0-9._-]{0,63}$/,
-      `Must be a namespace other than ${AUDIT_NAMESPACE}, which is listed by prefix and tag`,
-    )
-    .optional()
-    .meta({ description: "Only this namespace; all but `audit` by default" }),
-  tags: z.array(tag).max(MEMORY_LENGTHS.tags).default([]).meta({ description: "An entry must have all of them" }),
-  prefix: nameSchema(MEMORY_LENGTHS.key).optional().meta({ description: "What the keys start with" }),
-  limit: z.int().min(1).max(MOST_RESULTS).default(DEFAULT_RESULTS),
-});
+export const searchBody = z
+  .strictObject({
+    query: textSchema({ kind: "query", max: SEARCH_LENGTH }),
+    namespace: z
+      .string()
+      .regex(
+        /^(?!audit$)[a-z0-9][a-z0-9._-]{0,63}$/,
+        `Must be a namespace other than ${AUDIT_NAMESPACE}, which is listed by prefix and tag`,
+      )
+      .optional()
+      .meta({ description: "Only this namespace; all but `audit` by default" }),
+    tags: z.array(tag).max(MEMORY_LENGTHS.tags).default([]).meta({ description: "An entry must have all of them" }),
+    prefix: nameSchema(MEMORY_LENGTHS.key).optional().meta({ description: "What the keys start with" }),
+    limit: z.int().min(1).max(MOST_RESULTS).default(DEFAULT_RESULTS),
+  })
+  .meta({ id: "MemorySearchRequest" });
 
 const jsonValue = z.unknown().meta({ description: "The value as it was written" });
 
@@ -180,20 +188,26 @@ const versionOutput = z
   .meta({ id: "MemoryVersion" });
 
 export const entryAnswer = dataOf(entryOutput);
-export const batchAnswer = dataOf(z.array(entryOutput));
+export const batchAnswer = dataOf(z.array(entryOutput)).meta({ id: "MemoryBatchAnswer" });
 export const entryListAnswer = listOf(entryOutput);
 export const historyAnswer = listOf(versionOutput);
 export const searchAnswer = listOf(
-  entryOutput.extend({ relevance: z.number().min(0).max(1) }).meta({ id: "MemoryMatch" }),
+  entryOutput.and(z.object({ relevance: z.number().min(0).max(1) })).meta({ id: "MemoryMatch" }),
 );
-export const removedAnswer = dataOf(z.object({ key: z.string(), namespace: z.string(), deleted: z.literal(true) }));
+export const removedAnswer = dataOf(
+  z.object({ key: z.string(), namespace: z.string(), deleted: z.literal(true) }).meta({ id: "RemovedMemoryEntry" }),
+);
 export const importAnswer = dataOf(
-  z.object({
-    created: z.int(),
-    updated: z.int(),
-    unchanged: z.int(),
-    skipped: z
-      .array(z.object({ index: z.int(), key: z.string(), namespace: z.string(), reason: z.enum(["audit", "expired"]) }))
-      .meta({ description: "Entries that can't be imported, by their place in `entries`" }),
-  }),
+  z
+    .object({
+      created: z.int(),
+      updated: z.int(),
+      unchanged: z.int(),
+      skipped: z
+        .array(
+          z.object({ index: z.int(), key: z.string(), namespace: z.string(), reason: z.enum(["audit", "expired"]) }),
+        )
+        .meta({ description: "Entries that can't be imported, by their place in `entries`" }),
+    })
+    .meta({ id: "MemoryImport" }),
 );

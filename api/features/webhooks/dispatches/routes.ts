@@ -4,7 +4,6 @@ import type { DispatchLog, ListedDispatch } from "./log.ts";
 import type { MissedEvents } from "./missed-events.ts";
 import type { Redeliveries } from "./redeliveries.ts";
 import { webhookParams } from "../registrations/schemas.ts";
-import { emptyBody } from "../secrets/schemas.ts";
 import {
   dispatchParams,
   dispatchAnswer,
@@ -83,7 +82,6 @@ const redeliver = defineRoute({
     "A new delivery of the same event with the same event id and body, to a registered webhook's current address. " +
     "It is retried once, even for a durable webhook.",
   params: dispatchParams,
-  body: emptyBody,
   responses: { 202: dispatchAnswer },
   errors: ["not_found", "webhook_not_active"],
 }).handle(async ({ caller, params, operation }, { redeliveries }: DispatchDeps) => ({
@@ -104,7 +102,6 @@ const ping = defineRoute({
     "A signed `webhook.ping` that no event log has. It is retried once, and the delivery log says how it went. " +
     "It counts as an attempt when the service decides whether the webhook is failing.",
   params: webhookParams,
-  body: emptyBody,
   responses: { 202: dispatchAnswer },
   errors: ["not_found", "webhook_not_active"],
 }).handle(async ({ caller, params, operation }, { redeliveries }: DispatchDeps) => ({

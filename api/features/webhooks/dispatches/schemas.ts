@@ -37,15 +37,19 @@ export const dispatchListAnswer = listOf(dispatch);
 export const dispatchParams = z.strictObject({ deliveryId: z.string().min(1).max(64) });
 
 /** Body of POST /api/v1/webhooks/{webhookId}/redeliver-missed. */
-export const missedBody = z.strictObject({
-  since: z.iso.datetime().meta({ description: "Events that were recorded from this time on" }),
-});
+export const missedBody = z
+  .strictObject({
+    since: z.iso.datetime().meta({ description: "Events that were recorded from this time on" }),
+  })
+  .meta({ id: "MissedEventsRequest" });
 
 export const missedAnswer = dataOf(
-  z.object({
-    queued: z.int().meta({ description: "Events that are queued again" }),
-    next: z.iso.datetime().nullable().meta({ description: "The next `since`, if there may be more" }),
-  }),
+  z
+    .object({
+      queued: z.int().meta({ description: "Events that are queued again" }),
+      next: z.iso.datetime().nullable().meta({ description: "The next `since`, if there may be more" }),
+    })
+    .meta({ id: "MissedEvents" }),
 );
 
 /** Position in the dispatch log: the last entry of the previous page. */

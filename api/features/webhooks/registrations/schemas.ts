@@ -2,11 +2,12 @@ import { z } from "zod";
 
 import { dataOf, listOf, webUrlSchema } from "../../../http/common-schemas.ts";
 import { pageCursor, pageLimit } from "../../../http/query-params.ts";
+import { eventType } from "../../events/event-type.ts";
 import { EVENT_TYPES } from "../../events/model.ts";
 import { WEBHOOK_STATUSES } from "./model.ts";
 
 const events = z
-  .array(z.enum(EVENT_TYPES))
+  .array(eventType)
   .min(1)
   .max(EVENT_TYPES.length)
   .refine((names) => new Set(names).size === names.length, "Must name each event once")
@@ -23,7 +24,9 @@ const durable = z.boolean().meta({
 });
 
 /** Body of POST /api/v1/webhooks. */
-export const createWebhookBody = z.strictObject({ url: webUrlSchema, events, durable: durable.default(false) });
+export const createWebhookBody = z
+  .strictObject({ url: webUrlSchema, events, durable: durable.default(false) })
+  .meta({ id: "WebhookRequest" });
 
 /** Body of PATCH /api/v1/webhooks/{webhookId}. */
 export const patchWebhookBody = z
@@ -35,7 +38,8 @@ export const patchWebhookBody = z
   })
   .partial()
   .refine((body) => Object.keys(body).length > 0, "Must have at least one field to change")
-  .meta({ override: { minProperties: 1 } });
+  .meta({ override: { minProperties: 1 } })
+  .meta({ id: "WebhookChange" });
 
 export const webhookParams = z.strictObject({ webhookId: z.string().min(1).max(64) });
 
@@ -43,7 +47,7 @@ const webhook = z
   .object({
     webhookId: z.string(),
     url: z.string(),
-    events: z.array(z.enum(EVENT_TYPES)),
+    events: z.array(eventType),
     durable: z.boolean(),
     status: z.enum(WEBHOOK_STATUSES).meta({ description: "Events aren't sent to a disabled webhook" }),
     failingSince: z.iso

@@ -1,5 +1,5 @@
 import { defineRoute } from "../../../http/define-route.ts";
-import { emptyBody, secretAnswer } from "./schemas.ts";
+import { secretAnswer } from "./schemas.ts";
 import { standardSecretOf } from "./signature.ts";
 import type { WebhookSecrets, WebhookSecretState } from "./service.ts";
 
@@ -46,7 +46,6 @@ const rotateSecret = defineRoute({
   summary: "Creates the next webhook secret",
   description:
     "The old secret keeps signing until the new one is activated, but at most 24 hours. A repeat changes nothing.",
-  body: emptyBody,
   storesResponse: false,
   responses: { 200: secretAnswer },
   errors: ["service_unavailable"],
@@ -61,7 +60,6 @@ const activateSecret = defineRoute({
   method: "POST",
   path: "/api/v1/webhooks/secret/activate",
   summary: "Activates the next webhook secret",
-  body: emptyBody,
   storesResponse: false,
   responses: { 200: secretAnswer },
   errors: ["service_unavailable"],

@@ -15,12 +15,14 @@ export interface X402Deps {
 
 const MAX_PACK_ID_LENGTH = 40;
 
-const packOutput = z.object({
-  packId: z.string().meta({ examples: ["search-1000"] }),
-  class: z.enum(CALL_CLASSES),
-  calls: z.number().int(),
-  price: z.string().meta({ description: "In US dollars, without a discount", examples: ["$10"] }),
-});
+const packOutput = z
+  .object({
+    packId: z.string().meta({ examples: ["search-1000"] }),
+    class: z.enum(CALL_CLASSES),
+    calls: z.number().int(),
+    price: z.string().meta({ description: "In US dollars, without a discount", examples: ["$10"] }),
+  })
+  .meta({ id: "Pack" });
 
 const present = ({ packId, class: kind, calls, amount }: Pack) => ({
   packId,

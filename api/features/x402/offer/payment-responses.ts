@@ -6,7 +6,7 @@ import type { Clocks } from "../../../chain/chain-time.ts";
 import { caip2Of, USDC_DOMAINS, X402_FAILED_MESSAGE } from "../../../config/constants.ts";
 import type { X402Settings } from "../../../config/x402.ts";
 import { paymentRequiredBody } from "../../../http/payment-required.ts";
-import type { BudgetState, PaymentCode, PaymentOffer } from "../../../http/payment-required.ts";
+import type { PaymentDetails, BudgetState, PaymentCode, PaymentOffer } from "../../../http/payment-required.ts";
 import type { RouteResponse } from "../../../http/pipeline.ts";
 import type { ClaimRecord } from "../model.ts";
 import type { Refusal } from "./proof.ts";
@@ -44,7 +44,7 @@ const INSTEAD_OF_PAYING: Partial<Record<Refusal, Pick<HoldOff, "instructions" | 
 interface HoldOff {
   code: PaymentCode;
   message: string;
-  details: unknown;
+  details: PaymentDetails;
   instructions: string;
   retrySeconds?: number;
 }
@@ -54,7 +54,7 @@ interface Demand {
   code: PaymentCode;
   message: string;
   reason?: Refusal;
-  details?: unknown;
+  details?: PaymentDetails;
 }
 
 /** Settings of the payment responses. */

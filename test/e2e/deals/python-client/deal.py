@@ -22,19 +22,19 @@ from marketplace_client.api.memory import memory_export, memory_write
 from marketplace_client.api.networks import networks_list
 from marketplace_client.api.services import listings_create
 from marketplace_client.api.transactions import (
-    transactions_read,
-    transactions_read_timeline,
     transactions_confirm,
     transactions_deliver,
     transactions_fund,
+    transactions_read,
+    transactions_read_timeline,
 )
-from marketplace_client.models.agents_register_body import AgentsRegisterBody
-from marketplace_client.models.checkout_create_body import CheckoutCreateBody
-from marketplace_client.models.memory_write_body import MemoryWriteBody
-from marketplace_client.models.listings_create_body import ListingsCreateBody
-from marketplace_client.models.transactions_confirm_body import TransactionsConfirmBody
-from marketplace_client.models.transactions_deliver_body import TransactionsDeliverBody
-from marketplace_client.models.transactions_fund_body import TransactionsFundBody
+from marketplace_client.models.checkout_request import CheckoutRequest
+from marketplace_client.models.deliver_request import DeliverRequest
+from marketplace_client.models.empty_request import EmptyRequest
+from marketplace_client.models.fund_request import FundRequest
+from marketplace_client.models.memory_request import MemoryRequest
+from marketplace_client.models.registration_request import RegistrationRequest
+from marketplace_client.models.service_request import ServiceRequest
 
 facts = json.load(sys.stdin)
 URL: str = facts["url"]
@@ -91,9 +91,7 @@ def register(wallet: Any, name: str) -> AuthenticatedClient:
         f"Nonce: {secrets.token_hex(12)}\nIssued At: {datetime.now(timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ')}"
     )
     signature = wallet.sign_message(encode_defunct(text=message)).signature.to_0x_hex()
-    body = AgentsRegisterBody(
-        agent_name=name, wallet_address=wallet.address, message=message, signature=signature
-    )
+    body = RegistrationRequest(agent_name=name, wallet_address=wallet.address, message=message, signature=signature)
     registered = agents_register.sync(client=stranger, body=body)
     return AuthenticatedClient(
         base_url=URL,
@@ -107,7 +105,7 @@ def register(wallet: Any, name: str) -> AuthenticatedClient:
 buyer_wallet, seller_wallet = Account.from_key(facts["buyerKey"]), Account.from_key(facts["sellerKey"])
 buyer, seller = register(buyer_wallet, "Python buyer"), register(seller_wallet, "Python seller")
 
-listing = ListingsCreateBody.from_dict(
+listing = ServiceRequest.from_dict(
     {
         "title": "Haiku",
         "description": "Writes a haiku about a block.",
@@ -119,7 +117,7 @@ listing = ListingsCreateBody.from_dict(
     }
 )
 listed = listings_create.sync(client=seller, body=listing)
-order = CheckoutCreateBody.from_dict(
+order = CheckoutRequest.from_dict(
     {"serviceId": listed.data.id, "paymentMethod": "usdc", "requestPayload": {"about": "block 1"}}
 )
 checked_out = checkout_create.sync(client=buyer, body=order).data
@@ -129,13 +127,13 @@ for call in checked_out.payment_instructions.calls:
 
 
 def funded() -> Any:
-    body = TransactionsFundBody(tx_hash=funding)
+    body = FundRequest(tx_hash=funding)
     answer = transactions_fund.sync_detailed(id=deal, client=buyer, body=body)
     return answer.parsed if answer.status_code == 200 else None
 
 
 until("the funding is verified", funded)
-payload = TransactionsDeliverBody.from_dict({"responsePayload": {"haiku": "A block, then silence"}})
+payload = DeliverRequest.from_dict({"responsePayload": {"haiku": "A block, then silence"}})
 delivery = transactions_deliver.sync(id=deal, client=seller, body=payload)
 send(seller_wallet, delivery.data.submit_delivery)
 
@@ -152,12 +150,10 @@ def released() -> Any:
 
 send(buyer_wallet, until("the buyer may accept", lambda: action("accept")))
 until("the release is indexed", released)
-confirmed = transactions_confirm.sync(
-    id=deal, client=buyer, body=TransactionsConfirmBody()
-)
+confirmed = transactions_confirm.sync(id=deal, client=buyer, body=EmptyRequest())
 timeline = transactions_read_timeline.sync(id=deal, client=buyer)
 
-note = MemoryWriteBody.from_dict({"key": "last-deal", "value": {"transactionId": deal}})
+note = MemoryRequest.from_dict({"key": "last-deal", "value": {"transactionId": deal}})
 memory_write.sync(client=buyer, body=note, if_none_match="*")
 exported = memory_export.sync(client=buyer)
 
