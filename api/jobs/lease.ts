@@ -27,51 +27,56 @@ export function leaseModel(connection: Connection): LeaseModel {
   return connection.model<LeaseRecord>("Lease", leaseSchema);
 }
 
-/** A right that at most one process holds at a time, according to the database's clock. */
-export interface Lease {
-  /** Acquires or renews the lease. False while another process holds it. */
-  acquire(): Promise<boolean>;
-  /** Releases the lease, so that another process doesn't have to wait until it expires. */
-  release(): Promise<void>;
-}
-
 /**
- * A lease stored as a document. A lease only saves work: the version of its cursor is what stops a follower that was
- * paused past its lease.
- * @param ttlMs how long a process keeps the lease after it dies, in milliseconds
+ * A right that at most one process holds at a time, according to the database's clock. It only saves work: the version of
+ * its cursor is what stops a follower that was paused past its lease.
  */
-export function createLease(leases: LeaseModel, name: string, owner: string, ttlMs: number): Lease {
-  let renewAt = 0;
-  return {
-    async acquire() {
-      if (performance.now() < renewAt) return true;
-      renewAt = 0;
-      try {
-        const isMine = { $or: [{ $eq: ["$owner", owner] }, isFree("expiresAt")] };
-        const held = await leases.findOneAndUpdate(
-          { _id: name },
-          [
-            {
-              $set: {
-                owner: { $cond: [isMine, owner, "$owner"] },
-                expiresAt: { $cond: [isMine, fromNow(ttlMs), "$expiresAt"] },
-              },
+export class Lease {
+  readonly #leases: LeaseModel;
+  readonly #name: string;
+  readonly #owner: string;
+  readonly #ttlMs: number;
+  #renewAt = 0;
+
+  /** @param lease.ttlMs how long a process keeps it after it dies, in milliseconds */
+  constructor(lease: { leases: LeaseModel; name: string; owner: string; ttlMs: number }) {
+    this.#leases = lease.leases;
+    this.#name = lease.name;
+    this.#owner = lease.owner;
+    this.#ttlMs = lease.ttlMs;
+  }
+
+  /** Acquires or renews the lease. False while another process holds it. */
+  async acquire(): Promise<boolean> {
+    if (performance.now() < this.#renewAt) return true;
+    this.#renewAt = 0;
+    try {
+      const isMine = { $or: [{ $eq: ["$owner", this.#owner] }, isFree("expiresAt")] };
+      const held = await this.#leases.findOneAndUpdate(
+        { _id: this.#name },
+        [
+          {
+            $set: {
+              owner: { $cond: [isMine, this.#owner, "$owner"] },
+              expiresAt: { $cond: [isMine, fromNow(this.#ttlMs), "$expiresAt"] },
             },
-          ],
-          { upsert: true, returnDocument: "after", lean: true, updatePipeline: true },
-        );
-        const isHeld = held?.owner === owner;
-        if (isHeld) renewAt = performance.now() + ttlMs / 3;
-        return isHeld;
-      } catch (error) {
-        // Another process created the document at the same time.
-        if (isDuplicateKey(error)) return false;
-        throw error;
-      }
-    },
-    async release() {
-      renewAt = 0;
-      await leases.deleteOne({ _id: name, owner });
-    },
-  };
+          },
+        ],
+        { upsert: true, returnDocument: "after", lean: true, updatePipeline: true },
+      );
+      const isHeld = held?.owner === this.#owner;
+      if (isHeld) this.#renewAt = performance.now() + this.#ttlMs / 3;
+      return isHeld;
+    } catch (error) {
+      // Another process created the document at the same time.
+      if (isDuplicateKey(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Releases the lease, so that another process doesn't have to wait until it expires. */
+  async release(): Promise<void> {
+    this.#renewAt = 0;
+    await this.#leases.deleteOne({ _id: this.#name, owner: this.#owner });
+  }
 }

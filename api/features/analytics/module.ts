@@ -3,7 +3,7 @@ import type { Connection } from "mongoose";
 import type { ChainClient } from "../../chain/chain-client.ts";
 import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
-import { createLease, leaseModel } from "../../jobs/lease.ts";
+import { Lease, leaseModel } from "../../jobs/lease.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Standings } from "../agents/standings.ts";
 import { defineFeature } from "../feature.ts";
@@ -49,7 +49,12 @@ export const analyticsModule = defineFeature({
         timings,
         ...deps,
         chain: chains[network],
-        lease: createLease(leases, `analytics.market:${network}`, processId, timings.marketLeaseMs),
+        lease: new Lease({
+          leases,
+          name: `analytics.market:${network}`,
+          owner: processId,
+          ttlMs: timings.marketLeaseMs,
+        }),
         log: log.child({ network }),
       });
     const market = { "base-sepolia": createNetwork("base-sepolia"), base: createNetwork("base") };

@@ -2,7 +2,7 @@ import type { Network } from "../../config/constants.ts";
 import type { IndexedBlock } from "../../indexer/indexer-client.ts";
 import { isReadable } from "../../indexer/schemas.ts";
 import type { IndexedEscrow, ReadEvent } from "../../indexer/schemas.ts";
-import { moveId } from "./draft.ts";
+import { moveId } from "./change-set.ts";
 
 /** A page's new events, split at the last block with enough blocks on top of it. */
 export interface Confirmed {

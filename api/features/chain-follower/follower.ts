@@ -64,35 +64,76 @@ export interface FollowerStep {
   hasMore: boolean;
 }
 
-/** Follows the events of one network into MongoDB, while this process has the lease. */
-export interface Follower extends RepeatedLoop {
-  /** Reads and applies everything new, page by page. For tests; returns the result of the last page. */
-  step(): Promise<FollowerStep>;
-}
-
 const NO_POSITION: CursorPosition = { anchor: null, headNumber: 0, height: 0, epoch: 0, forkOrdinal: null };
 
 /** A follower of one network; see docs/inside/architecture.md, "The two ways through". */
-export function createFollower(options: FollowerOptions): Follower {
-  const { network, indexer, models, applier, log } = options;
-  let cursor: CursorRecord | undefined;
-  let isCursorLoaded = false;
+export class Follower implements RepeatedLoop {
+  readonly #deps: FollowerOptions;
+  #cursor: CursorRecord | undefined;
+  #isCursorLoaded = false;
   /** Whether the previous step left pages to read. */
-  let isCatchingUp = false;
-  let shorterSince: number | undefined;
-  let wokenUntil = 0;
+  #isCatchingUp = false;
+  #shorterSince: number | undefined;
+  #wokenUntil = 0;
+  readonly #following: RepeatedLoop;
+  readonly name: string;
 
-  function forget(): void {
-    isCursorLoaded = false;
+  constructor(deps: FollowerOptions) {
+    this.#deps = deps;
+    this.#following = repeat({
+      name: `chain-follower.follow-${deps.network}`,
+      step: () => this.#follow(),
+      retry: FAILURE_PAUSE,
+      failed: "follower step failed",
+      // Another worker may have its own way to the subgraph.
+      lease: deps.lease,
+      log: deps.log.child({ network: deps.network }),
+    });
+    this.name = this.#following.name;
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#following.run(signal);
+  }
+
+  /** Ends the current pause and shortens the next ones, because something is known to have happened. */
+  wake(): void {
+    this.#wokenUntil = performance.now() + WOKEN_FOR_MS;
+    this.#following.wake();
+  }
+
+  /** Reads and applies everything new, page by page. For tests; returns the result of the last page. */
+  async step(): Promise<FollowerStep> {
+    let done = await this.#page();
+    while (done.hasMore) done = await this.#page();
+    return done;
+  }
+
+  /** One page, if this process has the lease. @returns the pause after it, in milliseconds */
+  async #follow(): Promise<number> {
+    const { lease, log, network, pollMs } = this.#deps;
+    if (!(await lease.acquire())) {
+      this.#isCursorLoaded = false;
+      return LEADER_RETRY_MS;
+    }
+    try {
+      const { hasMore } = await this.#page();
+      if (hasMore) return 0;
+      return performance.now() < this.#wokenUntil ? Math.min(WOKEN_POLL_MS, pollMs) : pollMs;
+    } catch (error) {
+      if (!(error instanceof CursorMovedError)) throw error;
+      log.info({ err: error, network }, "another follower was faster");
+      return Math.random() * LEADER_RETRY_MS;
+    }
   }
 
   /** The position of the cursor with some fields changed. */
-  function position(fields: Partial<CursorPosition> = {}): CursorPosition {
-    const { anchor, headNumber, height, epoch, forkOrdinal } = cursor ?? NO_POSITION;
+  #position(fields: Partial<CursorPosition> = {}): CursorPosition {
+    const { anchor, headNumber, height, epoch, forkOrdinal } = this.#cursor ?? NO_POSITION;
     return { anchor, headNumber, height, epoch, forkOrdinal, ...fields };
   }
 
-  function stepOf(
+  #stepOf(
     head: IndexedBlock,
     hasMore: boolean,
     done: readonly Applied[] = [],
@@ -109,47 +150,55 @@ export function createFollower(options: FollowerOptions): Follower {
   }
 
   /** Quarantines an escrow: its moves wait, and those of all others continue. */
-  async function quarantine(escrowId: string, error: unknown, next: CursorPosition): Promise<void> {
-    log.error({ err: error, network, escrowId }, "escrow quarantined: one of its moves can't be applied");
-    cursor = await applier.quarantine({ cursor, next }, escrowId, error);
+  async #quarantine(escrowId: string, error: unknown, next: CursorPosition): Promise<void> {
+    this.#deps.log.error(
+      { err: error, network: this.#deps.network, escrowId },
+      "escrow quarantined: one of its moves can't be applied",
+    );
+    this.#cursor = await this.#deps.applier.quarantine({ cursor: this.#cursor, next }, escrowId, error);
   }
 
   /**
    * Applies events in chain order. If one of them fails, it applies smaller and smaller parts until it finds that
    * event.
    */
-  async function applyEvents(events: readonly ReadEvent[], end: CursorPosition): Promise<Applied[]> {
+  async #applyEvents(events: readonly ReadEvent[], end: CursorPosition): Promise<Applied[]> {
     try {
-      const done = await applier.apply({ cursor, next: end }, events);
-      cursor = done.cursor;
+      const done = await this.#deps.applier.apply({ cursor: this.#cursor, next: end }, events);
+      this.#cursor = done.cursor;
       return [done];
     } catch (error) {
       const [first] = events;
       if (first === undefined || !isPoison(error)) throw error;
       if (events.length === 1) {
-        await quarantine(first.escrowId, error, end);
+        await this.#quarantine(first.escrowId, error, end);
         return [];
       }
       const half = Math.ceil(events.length / 2);
-      const earlier = await applyEvents(events.slice(0, half), afterEvent(events[half - 1] ?? first, end.height));
-      return [...earlier, ...(await applyEvents(events.slice(half), end))];
+      const earlier = await this.#applyEvents(
+        events.slice(0, half),
+        this.#afterEvent(events[half - 1] ?? first, end.height),
+      );
+      return [...earlier, ...(await this.#applyEvents(events.slice(half), end))];
     }
   }
 
   /** The position after an event whose block may have further events. */
-  function afterEvent(event: ReadEvent, height: number): CursorPosition {
-    const headNumber = Math.max(position().headNumber, event.blockNumber - 1);
-    return position({ anchor: anchorOf(event), headNumber, height });
+  #afterEvent(event: ReadEvent, height: number): CursorPosition {
+    const headNumber = Math.max(this.#position().headNumber, event.blockNumber - 1);
+    return this.#position({ anchor: anchorOf(event), headNumber, height });
   }
 
-  async function applyPage(events: readonly ReadEvent[], end: CursorPosition): Promise<Applied[]> {
-    const sizes = await payloadSizes(options.transactions, network, events);
+  async #applyPage(events: readonly ReadEvent[], end: CursorPosition): Promise<Applied[]> {
+    const sizes = await payloadSizes(this.#deps.transactions, this.#deps.network, events);
     const portions = portionsOf(events, (event) => sizes.weightOf(event));
     const done: Applied[] = [];
     for (const [index, portion] of portions.entries()) {
       const last = portion.at(-1);
       if (last === undefined) continue;
-      done.push(...(await applyEvents(portion, index === portions.length - 1 ? end : afterEvent(last, end.height))));
+      done.push(
+        ...(await this.#applyEvents(portion, index === portions.length - 1 ? end : this.#afterEvent(last, end.height))),
+      );
     }
     return done;
   }
@@ -157,13 +206,19 @@ export function createFollower(options: FollowerOptions): Follower {
   /**
    * Goes back to the last applied move that is still on chain. The moves above it are missing until a page has them.
    */
-  async function rewind(from: CursorRecord, head: IndexedBlock): Promise<void> {
-    const fork = await findFork({ network, indexer, applied: models.applied }, from);
+  async #rewind(from: CursorRecord, head: IndexedBlock): Promise<void> {
+    const fork = await findFork(
+      { network: this.#deps.network, indexer: this.#deps.indexer, applied: this.#deps.models.applied },
+      from,
+    );
     const forkBlock = fork === null ? 0 : Math.floor(fork.ordinal / ORDINALS_PER_BLOCK);
-    log.warn({ network, head: head.number, readTo: from.headNumber, forkBlock }, "chain reorganised");
-    cursor = await applier.rewind({
-      cursor,
-      next: position({
+    this.#deps.log.warn(
+      { network: this.#deps.network, head: head.number, readTo: from.headNumber, forkBlock },
+      "chain reorganised",
+    );
+    this.#cursor = await this.#deps.applier.rewind({
+      cursor: this.#cursor,
+      next: this.#position({
         anchor: fork,
         headNumber: Math.min(from.headNumber, forkBlock),
         height: head.number,
@@ -177,66 +232,77 @@ export function createFollower(options: FollowerOptions): Follower {
    * Withdraws the moves that a fully read new branch lacks; false if more are missing than fit in one step. Moves that
    * were mined again and wait for confirmations are compared once they have them.
    */
-  async function withdrawMissing(done: Applied[], confirmed: Confirmed): Promise<boolean> {
-    const { forkOrdinal, epoch } = position();
+  async #withdrawMissing(done: Applied[], confirmed: Confirmed): Promise<boolean> {
+    const { forkOrdinal, epoch } = this.#position();
     if (forkOrdinal === null) return true;
-    const missing = await models.applied
-      .find({ network, live: true, ordinal: { $gt: forkOrdinal }, epoch: { $lt: epoch } })
+    const missing = await this.#deps.models.applied
+      .find({ network: this.#deps.network, live: true, ordinal: { $gt: forkOrdinal }, epoch: { $lt: epoch } })
       .sort({ ordinal: -1 })
       .limit(PAGE_SIZE)
       .lean<AppliedEventRecord[]>();
-    const minedAgain = waitingMoves(network, confirmed);
+    const minedAgain = waitingMoves(this.#deps.network, confirmed);
     const gone = missing.filter(({ _id }) => !minedAgain.has(_id));
-    for (const portion of portionsOf(gone, () => 0)) done.push(...(await withdrawPart(portion)));
-    if (gone.length > 0) log.warn({ network, withdrawn: gone.length }, "moves withdrawn");
+    for (const portion of portionsOf(gone, () => 0)) done.push(...(await this.#withdrawPart(portion)));
+    if (gone.length > 0)
+      this.#deps.log.warn({ network: this.#deps.network, withdrawn: gone.length }, "moves withdrawn");
     if (missing.length === PAGE_SIZE && gone.length > 0) return false;
     if (gone.length < missing.length) return true;
-    cursor = await applier.pass({ cursor, next: position({ forkOrdinal: null }) });
+    this.#cursor = await this.#deps.applier.pass({ cursor: this.#cursor, next: this.#position({ forkOrdinal: null }) });
     return true;
   }
 
-  async function withdrawPart(missing: readonly AppliedEventRecord[]): Promise<Applied[]> {
+  async #withdrawPart(missing: readonly AppliedEventRecord[]): Promise<Applied[]> {
     try {
-      const done = await applier.withdraw({ cursor, next: position() }, missing);
-      cursor = done.cursor;
+      const done = await this.#deps.applier.withdraw({ cursor: this.#cursor, next: this.#position() }, missing);
+      this.#cursor = done.cursor;
       return [done];
     } catch (error) {
       const [first] = missing;
       if (first === undefined || !isPoison(error)) throw error;
       if (missing.length === 1) {
-        await quarantine(first.escrowId, error, position());
+        await this.#quarantine(first.escrowId, error, this.#position());
         // Tried again, now without the move, which waits until the quarantine ends.
-        return withdrawPart(missing);
+        return this.#withdrawPart(missing);
       }
       const half = Math.ceil(missing.length / 2);
-      return [...(await withdrawPart(missing.slice(0, half))), ...(await withdrawPart(missing.slice(half)))];
+      return [
+        ...(await this.#withdrawPart(missing.slice(0, half))),
+        ...(await this.#withdrawPart(missing.slice(half))),
+      ];
     }
   }
 
   /** Retries quarantined escrows. Everything up to the head must have been read. */
-  async function releaseQuarantined(head: IndexedBlock, confirmed: Confirmed): Promise<Applied[]> {
-    const now = options.now();
-    const due = await models.quarantine
-      .find({ network, retryAt: { $lte: now } })
+  async #releaseQuarantined(head: IndexedBlock, confirmed: Confirmed): Promise<Applied[]> {
+    const now = this.#deps.now();
+    const due = await this.#deps.models.quarantine
+      .find({ network: this.#deps.network, retryAt: { $lte: now } })
       .sort({ retryAt: 1 })
       .limit(RELEASES_PER_LOOK)
       .lean();
     const done: Applied[] = [];
     for (const { _id, escrowId, attempts } of due) {
       try {
-        const { block, escrows } = await indexer.escrows([escrowId], { minBlock: head.number });
+        const { block, escrows } = await this.#deps.indexer.escrows([escrowId], { minBlock: head.number });
         // A read at another head may include moves that haven't been read yet: the next step tries again.
         if (block.hash === null || block.hash !== head.hash) break;
         const escrow = escrows.get(escrowId);
         if (isUnconfirmed(escrow, confirmed)) continue;
-        const released = await applier.release({ cursor, next: position() }, escrowId, escrow);
-        cursor = released.cursor;
+        const released = await this.#deps.applier.release(
+          { cursor: this.#cursor, next: this.#position() },
+          escrowId,
+          escrow,
+        );
+        this.#cursor = released.cursor;
         done.push(released);
-        log.info({ network, escrowId, attempts }, "escrow released from quarantine");
+        this.#deps.log.info({ network: this.#deps.network, escrowId, attempts }, "escrow released from quarantine");
       } catch (error) {
         if (error instanceof CursorMovedError) throw error;
-        log.warn({ err: error, network, escrowId, attempts: attempts + 1 }, "escrow stays in quarantine");
-        await models.quarantine.updateOne(
+        this.#deps.log.warn(
+          { err: error, network: this.#deps.network, escrowId, attempts: attempts + 1 },
+          "escrow stays in quarantine",
+        );
+        await this.#deps.models.quarantine.updateOne(
           { _id },
           { $set: { error: storedError(error), attempts: attempts + 1, retryAt: retryAfter(attempts + 1, now) } },
         );
@@ -246,128 +312,98 @@ export function createFollower(options: FollowerOptions): Follower {
   }
 
   /** Gives the next newcomer some of its moves; true if there may be more. */
-  async function welcomeNext(): Promise<boolean> {
-    const now = options.now();
-    const newcomer = await models.newcomers
-      .findOne({ network, dueAt: { $lte: now } })
+  async #welcomeNext(): Promise<boolean> {
+    const now = this.#deps.now();
+    const newcomer = await this.#deps.models.newcomers
+      .findOne({ network: this.#deps.network, dueAt: { $lte: now } })
       .sort({ dueAt: 1 })
       .lean<NewcomerRecord | null>();
-    if (newcomer === null || cursor === undefined) return false;
+    if (newcomer === null || this.#cursor === undefined) return false;
     try {
-      const welcomed = await applier.welcome({ cursor, next: position() }, newcomer);
-      cursor = welcomed.cursor;
+      const welcomed = await this.#deps.applier.welcome({ cursor: this.#cursor, next: this.#position() }, newcomer);
+      this.#cursor = welcomed.cursor;
       return welcomed.hasMore;
     } catch (error) {
       if (!isPoison(error)) throw error;
-      log.error({ err: error, network, agentId: newcomer.agentId }, "earlier moves of a new agent can't be announced");
+      this.#deps.log.error(
+        { err: error, network: this.#deps.network, agentId: newcomer.agentId },
+        "earlier moves of a new agent can't be announced",
+      );
       const dueAt = new Date(now.getTime() + NEWCOMER_RETRY_MS);
-      await models.newcomers.updateOne({ _id: newcomer._id }, { $set: { dueAt } });
+      await this.#deps.models.newcomers.updateOne({ _id: newcomer._id }, { $set: { dueAt } });
       return false;
     }
   }
 
   /** Distinguishes a shortened chain from a subgraph that indexes again, or another indexer at the same address. */
-  async function isChainShorterThan(height: number): Promise<boolean> {
-    const now = options.now().getTime();
-    shorterSince ??= now;
-    if (now - shorterSince <= SHORTER_BRANCH_PATIENCE_MS) return false;
-    shorterSince = now;
-    const chainHeight = await options.chainHeight();
+  async #isChainShorterThan(height: number): Promise<boolean> {
+    const now = this.#deps.now().getTime();
+    this.#shorterSince ??= now;
+    if (now - this.#shorterSince <= SHORTER_BRANCH_PATIENCE_MS) return false;
+    this.#shorterSince = now;
+    const chainHeight = await this.#deps.chainHeight();
     if (chainHeight < height) return true;
-    log.warn({ network, chainHeight, appliedTo: height }, "the subgraph is behind what was applied");
+    this.#deps.log.warn(
+      { network: this.#deps.network, chainHeight, appliedTo: height },
+      "the subgraph is behind what was applied",
+    );
     return false;
   }
 
-  async function look(): Promise<FollowerStep> {
-    if (!isCursorLoaded) {
-      cursor = (await models.cursors.findOne({ _id: network }).lean<CursorRecord | null>()) ?? undefined;
-      isCursorLoaded = true;
+  async #look(): Promise<FollowerStep> {
+    if (!this.#isCursorLoaded) {
+      this.#cursor =
+        (await this.#deps.models.cursors.findOne({ _id: this.#deps.network }).lean<CursorRecord | null>()) ?? undefined;
+      this.#isCursorLoaded = true;
     }
-    const { anchor, height } = position();
-    const { block: head, events } = await indexer.eventsFrom(BigInt(anchor?.ordinal ?? 0), PAGE_SIZE);
-    if (head.number < height && !(await isChainShorterThan(height))) return stepOf(head, false);
-    shorterSince = undefined;
+    const { anchor, height } = this.#position();
+    const { block: head, events } = await this.#deps.indexer.eventsFrom(BigInt(anchor?.ordinal ?? 0), PAGE_SIZE);
+    if (head.number < height && !(await this.#isChainShorterThan(height))) return this.#stepOf(head, false);
+    this.#shorterSince = undefined;
 
     const fresh = continuationOf(anchor, events);
     if (fresh === undefined) {
-      if (cursor !== undefined) await rewind(cursor, head);
-      return stepOf(head, true);
+      if (this.#cursor !== undefined) await this.#rewind(this.#cursor, head);
+      return this.#stepOf(head, true);
     }
-    const confirmed = confirmedOf(fresh, head, options.confirmations);
+    const confirmed = confirmedOf(fresh, head, this.#deps.confirmations);
     const last = confirmed.events.at(-1);
     const isFull = events.length === PAGE_SIZE;
     if (isFull && confirmed.waiting.length === 0 && last !== undefined) {
-      const done = await applyPage(confirmed.events, afterEvent(last, head.number));
-      isCatchingUp = true;
-      return stepOf(head, true, done);
+      const done = await this.#applyPage(confirmed.events, this.#afterEvent(last, head.number));
+      this.#isCatchingUp = true;
+      return this.#stepOf(head, true, done);
     }
-    const end = position({
+    const end = this.#position({
       anchor: last === undefined ? anchor : anchorOf(last),
       headNumber: confirmed.block,
       height: head.number,
     });
-    const done = await applyPage(confirmed.events, end);
-    if (confirmed.events.length === 0 && isCursorDue()) cursor = await applier.pass({ cursor, next: end });
-    isCatchingUp = false;
+    const done = await this.#applyPage(confirmed.events, end);
+    if (confirmed.events.length === 0 && this.#isCursorDue())
+      this.#cursor = await this.#deps.applier.pass({ cursor: this.#cursor, next: end });
+    this.#isCatchingUp = false;
     // A full page may lack moves of the new branch that wait behind it.
-    const isWithdrawn = isFull || (await withdrawMissing(done, confirmed));
-    if (!isWithdrawn) return stepOf(head, true, done);
-    done.push(...(await releaseQuarantined(head, confirmed)));
-    return stepOf(head, await welcomeNext(), done, confirmed.timestamp);
+    const isWithdrawn = isFull || (await this.#withdrawMissing(done, confirmed));
+    if (!isWithdrawn) return this.#stepOf(head, true, done);
+    done.push(...(await this.#releaseQuarantined(head, confirmed)));
+    return this.#stepOf(head, await this.#welcomeNext(), done, confirmed.timestamp);
   }
 
-  function isCursorDue(): boolean {
-    if (cursor === undefined || isCatchingUp || cursor.forkOrdinal !== null) return true;
-    return options.now().getTime() - cursor.updatedAt.getTime() >= IDLE_CURSOR_MS;
+  #isCursorDue(): boolean {
+    if (this.#cursor === undefined || this.#isCatchingUp || this.#cursor.forkOrdinal !== null) return true;
+    return this.#deps.now().getTime() - this.#cursor.updatedAt.getTime() >= IDLE_CURSOR_MS;
   }
 
-  async function page(): Promise<FollowerStep> {
+  async #page(): Promise<FollowerStep> {
     try {
-      const done = await look();
-      await options.onStep?.(done);
+      const done = await this.#look();
+      await this.#deps.onStep?.(done);
       return done;
     } catch (error) {
       // After any error, the next step starts from the stored cursor.
-      forget();
+      this.#isCursorLoaded = false;
       throw error;
     }
   }
-
-  const following = repeat({
-    name: `chain-follower.follow-${network}`,
-    async step() {
-      if (!(await options.lease.acquire())) {
-        forget();
-        return LEADER_RETRY_MS;
-      }
-      try {
-        const { hasMore } = await page();
-        if (hasMore) return 0;
-        return performance.now() < wokenUntil ? Math.min(WOKEN_POLL_MS, options.pollMs) : options.pollMs;
-      } catch (error) {
-        if (!(error instanceof CursorMovedError)) throw error;
-        log.info({ err: error, network }, "another follower was faster");
-        return Math.random() * LEADER_RETRY_MS;
-      }
-    },
-    retry: FAILURE_PAUSE,
-    failed: "follower step failed",
-    // Another worker may have its own way to the subgraph.
-    lease: options.lease,
-    log: log.child({ network }),
-  });
-
-  return {
-    name: following.name,
-    run: (signal) => following.run(signal),
-    wake() {
-      wokenUntil = performance.now() + WOKEN_FOR_MS;
-      following.wake();
-    },
-    async step() {
-      let done = await page();
-      while (done.hasMore) done = await page();
-      return done;
-    },
-  };
 }

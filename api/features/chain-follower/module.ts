@@ -4,7 +4,7 @@ import type { ChainClient } from "../../chain/chain-client.ts";
 import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
-import { createLease, leaseModel } from "../../jobs/lease.ts";
+import { Lease, leaseModel } from "../../jobs/lease.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { EventRecorder } from "../events/recorder.ts";
@@ -12,9 +12,8 @@ import { defineFeature } from "../feature.ts";
 import { expireQuotes } from "../transactions/expiry.ts";
 import type { TransactionModel } from "../transactions/model.ts";
 import type { ChainProgress, DisputeFollower, EndpointDirectory, WalletDirectory } from "../transactions/ports.ts";
-import { createApplier } from "./applier.ts";
-import { createFollower } from "./follower.ts";
-import type { Follower } from "./follower.ts";
+import { Applier } from "./applier.ts";
+import { Follower } from "./follower.ts";
 import { followerModels } from "./model.ts";
 import { chainNewcomers } from "./newcomers.ts";
 import type { Newcomers } from "./newcomers.ts";
@@ -105,7 +104,7 @@ export const chainFollowerModule = defineFeature({
     function createNetworkFollower(network: Network): Follower {
       let expiredAt = 0;
       const chain = chains[network];
-      const applier = createApplier({
+      const applier = new Applier({
         network,
         connection,
         transactions,
@@ -118,7 +117,7 @@ export const chainFollowerModule = defineFeature({
         endpoints: options.endpoints,
         disputes: options.disputes,
       });
-      return createFollower({
+      return new Follower({
         network,
         transactions,
         models,
@@ -127,7 +126,7 @@ export const chainFollowerModule = defineFeature({
         now,
         indexer: indexers[network],
         chainHeight: async () => (await chain.head()).number,
-        lease: createLease(leases, `follower:${network}`, options.processId, timings.leaseMs),
+        lease: new Lease({ leases, name: `follower:${network}`, owner: options.processId, ttlMs: timings.leaseMs }),
         pollMs: timings.followerPollMs,
         confirmations: options.confirmations[network],
         onStep: async ({ appliedTime, applied, withdrawn, settledWallets, hasMore }) => {

@@ -13,7 +13,7 @@ import { createSendingChain } from "../../chain/sending-chain.ts";
 import { createTransactionSigner } from "../../chain/signer.ts";
 import { MAINNET } from "../../config/constants.ts";
 import { writePlain } from "../../db/plain-writes.ts";
-import { createLease, leaseModel } from "../../jobs/lease.ts";
+import { Lease, leaseModel } from "../../jobs/lease.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { statementModels } from "./model.ts";
 import type { StatementRecord } from "./model.ts";
@@ -86,7 +86,12 @@ export function createRebatePayments({ connection, rpcUrl, log, now, processId, 
   const { statements, months } = statementModels(connection);
   const payments = paymentModel(connection);
   const chain = createSendingChain({ network: MAINNET, rpcUrl, abi: erc20Abi });
-  const lease = createLease(leaseModel(connection), "fees.pay-rebates", processId, LEASE_MS);
+  const lease = new Lease({
+    leases: leaseModel(connection),
+    name: "fees.pay-rebates",
+    owner: processId,
+    ttlMs: LEASE_MS,
+  });
   const timings = { ...SENDING_TIMINGS, confirmations, leaseMs: LEASE_MS, pollMs: POLL_MS };
   const IN_FLIGHT = { network: MAINNET, inFlight: true } as const;
   const QUEUED = { network: MAINNET, state: "queued" } as const;

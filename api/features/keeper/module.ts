@@ -12,7 +12,7 @@ import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import type { KeeperSettings } from "../../config/keeper.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
-import { createLease, leaseModel } from "../../jobs/lease.ts";
+import { Lease, leaseModel } from "../../jobs/lease.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { EventRecorder } from "../events/recorder.ts";
@@ -82,7 +82,7 @@ export const keeperModule = defineFeature({
         timings,
         work: createKeeperWork({ chain, deployment, signer, budget: spending }),
         lanes: [{ filter: {}, from: signer?.address }],
-        lease: createLease(leases, `keeper.send:${network}`, processId, timings.leaseMs),
+        lease: new Lease({ leases, name: `keeper.send:${network}`, owner: processId, ttlMs: timings.leaseMs }),
       });
       const finder = createFinder({
         network,
@@ -95,7 +95,7 @@ export const keeperModule = defineFeature({
         orders: createKeeperOrders(models.orders, network, now),
         hasKey: signer !== undefined,
         onAnnounced: deps.onAnnounced,
-        lease: createLease(leases, `keeper.find:${network}`, processId, FINDER_LEASE_MS),
+        lease: new Lease({ leases, name: `keeper.find:${network}`, owner: processId, ttlMs: FINDER_LEASE_MS }),
         timings: deps.timings,
       });
       const chainTime = createChainTime({ chain, maxAgeMs: CHAIN_TIME_MAX_AGE_MS });

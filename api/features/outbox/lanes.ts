@@ -33,7 +33,7 @@ export interface Lanes {
    */
   release(agentId: string, holder: string, end: TurnEnd): Promise<void>;
   /** Ends turns early: their lanes are due immediately. */
-  handBack(holders: readonly string[], agentIds: readonly string[]): Promise<void>;
+  requeue(holders: readonly string[], agentIds: readonly string[]): Promise<void>;
 }
 
 /**
@@ -118,7 +118,7 @@ export function createLanes({ dispatches, lanes, arrivals }: OutboxModels, lease
       );
     },
 
-    async handBack(holders, agentIds) {
+    async requeue(holders, agentIds) {
       await lanes.updateMany(
         { _id: { $in: [...agentIds] }, holder: { $in: [...holders] } },
         released("nextDueAt", { holder: null, arrivedAt: null }),

@@ -2,8 +2,8 @@ import type { Connection } from "mongoose";
 
 import type { Logger } from "../../lib/logger.ts";
 import { defineFeature } from "../feature.ts";
-import { createDispatcher } from "./dispatcher.ts";
-import type { Dispatcher, Send } from "./dispatcher.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import type { Send } from "./dispatcher.ts";
 import { createLanes } from "./lanes.ts";
 import { outboxModels } from "./model.ts";
 import { createOutbox, OUTBOX_DEFAULTS } from "./outbox.ts";
@@ -45,7 +45,7 @@ export const outboxModule = defineFeature({
       state: () => outboxState(models.dispatches, now()),
       /** Creates a dispatcher that sends with the given function. */
       dispatcher: (send: Send): Dispatcher =>
-        createDispatcher({
+        new Dispatcher({
           outbox: createOutbox(models, timings.outbox),
           lanes: createLanes(models, timings.outbox.leaseMs),
           send,

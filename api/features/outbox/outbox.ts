@@ -65,7 +65,7 @@ export interface Outbox {
    */
   finish(dispatch: DispatchRecord, result: AttemptResult): Promise<DispatchStatus>;
   /** Records that the worker aborted the attempts. The dispatches are due immediately. */
-  handBack(dispatches: readonly DispatchRecord[]): Promise<void>;
+  requeue(dispatches: readonly DispatchRecord[]): Promise<void>;
 }
 
 /** The status of a non-durable dispatch after an attempt. It has one retry, and any 2xx acknowledges. */
@@ -219,7 +219,7 @@ export function createOutbox(models: OutboxModels, options: OutboxOptions): Outb
       return written?.status ?? status;
     },
 
-    async handBack(dispatches) {
+    async requeue(dispatches) {
       if (dispatches.length === 0) return;
       await model.bulkWrite(
         dispatches.map((dispatch) => ({

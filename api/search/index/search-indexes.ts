@@ -3,7 +3,7 @@ import type { Connection } from "mongoose";
 
 import type { ObjectStoreSettings } from "../../config/search-index.ts";
 import type { BackgroundLoop } from "../../jobs/background-loop.ts";
-import { createLease, leaseModel } from "../../jobs/lease.ts";
+import { Lease, leaseModel } from "../../jobs/lease.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { openLanceTables } from "../engine/lance-tables.ts";
 import type { TableFormat } from "../engine/table-format.ts";
@@ -55,7 +55,12 @@ export function openSearchIndexes({
   return {
     reader: (name, format) => new IndexReader({ name, states, tables, format, model: encoder.model, now }),
     writer(loop, source) {
-      const lease = createLease(leaseModel(connection), `${source.name}-index`, processId, LEASE_MS);
+      const lease = new Lease({
+        leases: leaseModel(connection),
+        name: `${source.name}-index`,
+        owner: processId,
+        ttlMs: LEASE_MS,
+      });
       return new IndexWriter({ loop, source, states, tables, lease, encoder, now, log });
     },
   };

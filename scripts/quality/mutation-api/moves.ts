@@ -23,8 +23,8 @@ export const MOVE_FAULTS: ApiMutant[] = [
   {
     fault: "two followers write the same step",
     file: APPLIER,
-    from: "{ _id: network, version },",
-    to: "{ _id: network },",
+    from: "{ _id: this.#deps.network, version },",
+    to: "{ _id: this.#deps.network },",
     tests: FOLLOWER_TESTS,
   },
   {
@@ -44,7 +44,7 @@ export const MOVE_FAULTS: ApiMutant[] = [
   {
     fault: "a released escrow stays in quarantine",
     file: APPLIER,
-    from: "await models.quarantine.deleteOne({ _id: heldId(escrowId) }, { session });",
+    from: "await this.#deps.models.quarantine.deleteOne({ _id: this.#heldId(escrowId) }, { session });",
     to: "",
     tests: ["chain-follower/quarantine.test.ts"],
   },
@@ -72,8 +72,8 @@ export const MOVE_FAULTS: ApiMutant[] = [
   {
     fault: "a reorganisation withdraws nothing",
     file: FOLLOWER,
-    from: "for (const portion of portionsOf(gone, () => 0)) done.push(...(await withdrawPart(portion)));",
-    to: "void [withdrawPart, done];",
+    from: "for (const portion of portionsOf(gone, () => 0)) done.push(...(await this.#withdrawPart(portion)));",
+    to: "void [() => this.#withdrawPart([]), done];",
     tests: REORGANISATION,
   },
   {
@@ -100,15 +100,15 @@ export const MOVE_FAULTS: ApiMutant[] = [
   {
     fault: "a lease is taken from its owner",
     file: "jobs/lease.ts",
-    from: '{ $or: [{ $eq: ["$owner", owner] }, isFree("expiresAt")] }',
+    from: '{ $or: [{ $eq: ["$owner", this.#owner] }, isFree("expiresAt")] }',
     to: '{ $or: [{ $ne: ["$owner", null] }, isFree("expiresAt")] }',
     tests: ["chain-follower/follower.test.ts"],
   },
   {
     fault: "anybody releases a lease",
     file: "jobs/lease.ts",
-    from: "await leases.deleteOne({ _id: name, owner });",
-    to: "await leases.deleteOne({ _id: name });",
+    from: "await this.#leases.deleteOne({ _id: this.#name, owner: this.#owner });",
+    to: "await this.#leases.deleteOne({ _id: this.#name });",
     tests: ["chain-follower/follower.test.ts"],
   },
   {

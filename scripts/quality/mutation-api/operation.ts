@@ -105,8 +105,8 @@ export const OPERATION_FAULTS: ApiMutant[] = [
   {
     fault: "a process that holds a lease never asks for it again",
     file: "jobs/lease.ts",
-    from: "renewAt = performance.now() + ttlMs / 3;",
-    to: "renewAt = performance.now() + ttlMs * 3_000;",
+    from: "this.#renewAt = performance.now() + this.#ttlMs / 3;",
+    to: "this.#renewAt = performance.now() + this.#ttlMs * 3_000;",
     tests: ["jobs/lease.test.ts"],
   },
   {

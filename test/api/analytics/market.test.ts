@@ -1,7 +1,7 @@
 // The market figures of stored deals. The chain and its time are real.
 import { assert } from "chai";
 
-import { createLease, leaseModel } from "../../../api/jobs/lease.ts";
+import { Lease, leaseModel } from "../../../api/jobs/lease.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { createMarketRollup, MARKET_TIMINGS } from "../../../api/features/analytics/market-rollup.ts";
 import type { MarketStep } from "../../../api/features/analytics/market-rollup.ts";
@@ -226,7 +226,7 @@ describe("the workers that compute market figures", () => {
           },
         },
         reached: () => Promise.resolve(new Map([[NETWORK, number]])),
-        lease: createLease(leaseModel(connection), "test.market", processId, 1),
+        lease: new Lease({ leases: leaseModel(connection), name: "test.market", owner: processId, ttlMs: 1 }),
         log: createLogger({ level: "silent", name: "test" }),
         timings: { ...MARKET_TIMINGS, marketEveryMs: 0 },
       });
@@ -246,7 +246,7 @@ describe("the workers that compute market figures", () => {
       number,
     );
     await forget();
-    const owner = createLease(leaseModel(connection), "test.market", "owner", 60_000);
+    const owner = new Lease({ leases: leaseModel(connection), name: "test.market", owner: "owner", ttlMs: 60_000 });
     const robbed = paused("robbed", () => until("the lease ends", () => owner.acquire()));
     const error = await robbed.step().then(
       (step) => assert.fail(step),

@@ -1,7 +1,7 @@
 import { assert } from "chai";
 
 import { CursorMovedError } from "../../../api/features/chain-follower/quarantine.ts";
-import { createLease } from "../../../api/jobs/lease.ts";
+import { Lease } from "../../../api/jobs/lease.ts";
 import type { EventRecorder } from "../../../api/features/events/recorder.ts";
 import { BUYER, bytes32, CALLBACK, created, ENDPOINT, followerBench, killed, moved } from "../../fixtures/follower.ts";
 import { until } from "../../fixtures/until.ts";
@@ -145,7 +145,8 @@ describe("the follower of the chain", () => {
     const record = await bench.checkout();
     bench.indexer.mine([created(record)]);
     const ending = new AbortController();
-    const leaseOf = (owner: string) => createLease(bench.models.leases, "leader", owner, LEASE_MS);
+    const leaseOf = (owner: string) =>
+      new Lease({ leases: bench.models.leases, name: "leader", owner, ttlMs: LEASE_MS });
     const { promise: hasFailed, resolve } = Promise.withResolvers<undefined>();
     const recorder: EventRecorder = {
       ...bench.recorder,
@@ -165,7 +166,8 @@ describe("the follower of the chain", () => {
 
   it("has one leader at a time, and another one once that is gone", async () => {
     // An object that holds the lease asks the database again only later, so each check here uses a new one.
-    const leaseOf = (owner: string) => createLease(bench.models.leases, "leader", owner, LEASE_MS);
+    const leaseOf = (owner: string) =>
+      new Lease({ leases: bench.models.leases, name: "leader", owner, ttlMs: LEASE_MS });
     const owner = async () => (await bench.models.leases.findById("leader").lean())?.owner;
     const taken = await Promise.all([leaseOf("one").acquire(), leaseOf("two").acquire()]);
     assert.deepEqual(taken.sort(), [false, true]);

@@ -17,7 +17,7 @@ import { createSendingChain } from "../../../api/chain/sending-chain.ts";
 import { createTransactionSigner } from "../../../api/chain/signer.ts";
 import { connectDatabase, createIndexes } from "../../../api/db/connection.ts";
 import { collection } from "../../../api/db/records.ts";
-import { createLease, leaseModel } from "../../../api/jobs/lease.ts";
+import { Lease, leaseModel } from "../../../api/jobs/lease.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { readStack } from "../../fixtures/api.ts";
 import { MOST_SENDS, oddNodeTo, onSending, SENDING_ANSWERS, sendsOf } from "../../fixtures/odd-node.ts";
@@ -80,7 +80,12 @@ describe("the sender at a node that answers signed transactions in a way of its 
       chain: createSendingChain({ network: NETWORK, rpcUrl: node.url, abi: [], timeoutMs: RPC_TIMEOUT_MS }),
       store: new SendingStore({ connection, model: calls, now }),
       lanes: [{ filter: {}, from: signer.address }],
-      lease: createLease(leaseModel(connection), `test.${processId}`, processId, TIMINGS.leaseMs),
+      lease: new Lease({
+        leases: leaseModel(connection),
+        name: `test.${processId}`,
+        owner: processId,
+        ttlMs: TIMINGS.leaseMs,
+      }),
       work: {
         noun: "call",
         factsOf: ({ _id }) => ({ id: _id }),

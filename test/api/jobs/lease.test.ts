@@ -1,7 +1,7 @@
 import { assert } from "chai";
 
 import { repeat } from "../../../api/jobs/background-loop.ts";
-import { createLease, leaseModel } from "../../../api/jobs/lease.ts";
+import { Lease, leaseModel } from "../../../api/jobs/lease.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
@@ -20,7 +20,7 @@ describe("a lease", () => {
 
   it("ends for a process that was paused for too long, however sure it was to hold it", async () => {
     const leases = leaseModel(api.container.connection);
-    const leaseOf = (owner: string, ttlMs: number) => createLease(leases, "tests.lease", owner, ttlMs);
+    const leaseOf = (owner: string, ttlMs: number) => new Lease({ leases, name: "tests.lease", owner, ttlMs });
     const paused = leaseOf("paused", TTL_MS);
     assert.isTrue(await paused.acquire());
     await until("another process has taken it", () => leaseOf("next", 60_000).acquire());
@@ -33,7 +33,7 @@ describe("a lease", () => {
     const ending = new AbortController();
     const worked: string[] = [];
     const loopOf = (owner: string, work: () => void) => {
-      const lease = createLease(leases, "tests.failing", owner, AN_HOUR_MS);
+      const lease = new Lease({ leases, name: "tests.failing", owner, ttlMs: AN_HOUR_MS });
       return repeat({
         name: `tests.${owner}`,
         retry: { minMs: AN_HOUR_MS, maxMs: AN_HOUR_MS },

@@ -16,7 +16,7 @@ import { indexStateModel } from "../../../api/search/index/index-state.ts";
 import { IndexWriter } from "../../../api/search/index/index-writer.ts";
 import { createTableUpkeep } from "../../../api/search/index/table-upkeep.ts";
 import { listingFormat } from "../../../api/features/discovery/listing-format.ts";
-import { createLease, leaseModel } from "../../../api/jobs/lease.ts";
+import { Lease, leaseModel } from "../../../api/jobs/lease.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { openEncoderBench } from "../../fixtures/embedding-encoders.ts";
 import type { EncoderBench } from "../../fixtures/embedding-encoders.ts";
@@ -99,7 +99,7 @@ describe("the writer of a growing search index", () => {
       tables: its,
       now: () => new Date(),
       log,
-      lease: createLease(leases(), `${NAME}-index`, owner, LEASE_MS),
+      lease: new Lease({ leases: leases(), name: `${NAME}-index`, owner, ttlMs: LEASE_MS }),
       encoder: { model: "test", dimensions: DIMENSIONS },
     });
     const ending = new AbortController();

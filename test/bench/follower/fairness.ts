@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { createDispatcher } from "../../../api/features/outbox/dispatcher.ts";
+import { Dispatcher } from "../../../api/features/outbox/dispatcher.ts";
 import { createLanes } from "../../../api/features/outbox/lanes.ts";
 import { outboxModels } from "../../../api/features/outbox/model.ts";
 import { OUTBOX_TIMINGS } from "../../../api/features/outbox/module.ts";
@@ -67,7 +67,7 @@ export async function measureFairness(bench: FollowerBench, hangingSellers: numb
   const hanging = await serve(() => undefined);
   const sender = createWebhookSender({ allowedPrivateHosts: [LOOPBACK] });
   const { outbox: options, outboxPollMs } = OUTBOX_TIMINGS;
-  const dispatcher = createDispatcher({
+  const dispatcher = new Dispatcher({
     outbox: createOutbox(models, options),
     lanes: createLanes(models, options.leaseMs),
     send: ({ url, eventId, bodyJson }, signal) =>

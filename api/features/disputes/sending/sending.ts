@@ -12,7 +12,7 @@ import { NETWORKS } from "../../../config/constants.ts";
 import type { Network } from "../../../config/constants.ts";
 import type { ResolverKeys } from "../../../config/disputes.ts";
 import type { BackgroundLoop } from "../../../jobs/background-loop.ts";
-import { createLease, leaseModel } from "../../../jobs/lease.ts";
+import { Lease, leaseModel } from "../../../jobs/lease.ts";
 import { RESOLVED_BY } from "../../../indexer/schemas.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import { rulingAbi } from "./calls.ts";
@@ -72,7 +72,7 @@ export function createRulingSending(deps: RulingSendingDeps) {
       timings,
       work: createRulingWork({ chain, deployment: deployments[network], signers }),
       lanes: RESOLVED_BY.map((role) => ({ filter: { role }, from: signers[role]?.address })),
-      lease: createLease(leases, `disputes.send-rulings:${network}`, processId, timings.leaseMs),
+      lease: new Lease({ leases, name: `disputes.send-rulings:${network}`, owner: processId, ttlMs: timings.leaseMs }),
     });
     const loop: BackgroundLoop = {
       name: sender.loop.name,

@@ -22,7 +22,7 @@ import { createTransactionSigner } from "../../../chain/signer.ts";
 import type { SignedTransaction, TransactionSigner } from "../../../chain/signer.ts";
 import { CHAIN_IDS } from "../../../config/constants.ts";
 import type { Network } from "../../../config/constants.ts";
-import { createLease } from "../../../jobs/lease.ts";
+import { Lease } from "../../../jobs/lease.ts";
 import type { LeaseModel } from "../../../jobs/lease.ts";
 import { untilAborted } from "../../../lib/stopping.ts";
 import { attemptOf, officialPayment, refusalOf } from "./facilitator.ts";
@@ -94,7 +94,7 @@ export class OwnFacilitator implements Facilitator {
     this.#queue = new SendingQueue({
       id,
       model: lastTransactions,
-      lease: createLease(leases, `x402.settle:${id}`, processId, SENDING_LEASE_MS),
+      lease: new Lease({ leases, name: `x402.settle:${id}`, owner: processId, ttlMs: SENDING_LEASE_MS }),
       node: nodeOf(this.#client),
     });
   }
