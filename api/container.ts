@@ -34,7 +34,7 @@ export interface Container extends Platform {
   paymentGate: PaymentGate;
   services: FeatureServices;
   /** The jobs of every feature, for the worker. */
-  jobDefinitions: readonly JobDefinition<never>[];
+  jobDefinitions: readonly JobDefinition[];
   /** The loops of every feature, for the worker. */
   loops: readonly BackgroundLoop[];
   /** The features themselves, for tests that drive their background work step by step. */

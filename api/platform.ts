@@ -11,8 +11,7 @@ import { connectDatabase } from "./db/connection.ts";
 import { watchPool } from "./db/pool-state.ts";
 import { createIndexer } from "./indexer/indexer-client.ts";
 import type { Indexer } from "./indexer/indexer-client.ts";
-import { createJobSystem } from "./jobs/agenda.ts";
-import type { JobSystem } from "./jobs/agenda.ts";
+import { JobSystem } from "./jobs/job-system.ts";
 import { systemClock } from "./lib/clock.ts";
 import type { Clock } from "./lib/clock.ts";
 import type { Logger } from "./lib/logger.ts";
@@ -67,7 +66,7 @@ export async function connectPlatform(options: PlatformOptions, shutdown: AbortS
     labels: ["state"],
     read: () => Promise.resolve(Object.entries(pool()).map(([state, value]) => ({ labels: { state }, value }))),
   });
-  const jobs = createJobSystem(connection, log);
+  const jobs = new JobSystem({ connection, log });
   return { env, log, clock, connection, chains, indexers, jobs, metrics, shutdown };
 }
 

@@ -7,7 +7,7 @@ export interface FeatureParts {
   /** Services for the handlers of its routes, by name. */
   services: object;
   /** Run by the worker. */
-  jobs?: readonly JobDefinition<never>[];
+  jobs?: readonly JobDefinition[];
   /** Run by the worker. */
   loops?: readonly BackgroundLoop[];
   /** Its collections by name. */

@@ -21,6 +21,8 @@ const ORDINALS_PER_BLOCK = 1_000_000;
 const SHORTER_BRANCH_PATIENCE_MS = 60_000;
 /** Minimum pause between writes of the cursor without news. Lists use the cursor to show how current they are. */
 const IDLE_CURSOR_MS = 1_000;
+/** How often quarantined escrows and newcomers are looked for while nothing happens. Each look costs two queries. */
+const UPKEEP_EVERY_MS = 1_000;
 /** Maximum number of quarantined escrows that one step tries again. */
 const RELEASES_PER_LOOK = 5;
 /** Pause after a newcomer couldn't be given its moves. */
@@ -75,6 +77,7 @@ export class Follower implements RepeatedLoop {
   #isCatchingUp = false;
   #shorterSince: number | undefined;
   #wokenUntil = 0;
+  #upkeepAt = 0;
   readonly #following: RepeatedLoop;
   readonly name: string;
 
@@ -117,7 +120,7 @@ export class Follower implements RepeatedLoop {
       return LEADER_RETRY_MS;
     }
     try {
-      const { hasMore } = await this.#page();
+      const { hasMore } = await this.#page(performance.now() >= this.#upkeepAt);
       if (hasMore) return 0;
       return performance.now() < this.#wokenUntil ? Math.min(WOKEN_POLL_MS, pollMs) : pollMs;
     } catch (error) {
@@ -350,7 +353,8 @@ export class Follower implements RepeatedLoop {
     return false;
   }
 
-  async #look(): Promise<FollowerStep> {
+  /** @param withUpkeep whether to look for quarantined escrows and newcomers, also if nothing was applied */
+  async #look(withUpkeep: boolean): Promise<FollowerStep> {
     if (!this.#isCursorLoaded) {
       this.#cursor =
         (await this.#deps.models.cursors.findOne({ _id: this.#deps.network }).lean<CursorRecord | null>()) ?? undefined;
@@ -386,8 +390,11 @@ export class Follower implements RepeatedLoop {
     // A full page may lack moves of the new branch that wait behind it.
     const isWithdrawn = isFull || (await this.#withdrawMissing(done, confirmed));
     if (!isWithdrawn) return this.#stepOf(head, true, done);
+    if (!withUpkeep && done.length === 0) return this.#stepOf(head, false, done, confirmed.timestamp);
     done.push(...(await this.#releaseQuarantined(head, confirmed)));
-    return this.#stepOf(head, await this.#welcomeNext(), done, confirmed.timestamp);
+    const hasMore = await this.#welcomeNext();
+    this.#upkeepAt = hasMore ? 0 : performance.now() + UPKEEP_EVERY_MS;
+    return this.#stepOf(head, hasMore, done, confirmed.timestamp);
   }
 
   #isCursorDue(): boolean {
@@ -395,9 +402,9 @@ export class Follower implements RepeatedLoop {
     return this.#deps.now().getTime() - this.#cursor.updatedAt.getTime() >= IDLE_CURSOR_MS;
   }
 
-  async #page(): Promise<FollowerStep> {
+  async #page(withUpkeep = true): Promise<FollowerStep> {
     try {
-      const done = await this.#look();
+      const done = await this.#look(withUpkeep);
       await this.#deps.onStep?.(done);
       return done;
     } catch (error) {

@@ -24,7 +24,7 @@ import { quarantineControl } from "./quarantine-control.ts";
 import type { QuarantineControl } from "./quarantine-control.ts";
 import { escrowRereads } from "./rereads.ts";
 import type { EscrowRereads } from "./rereads.ts";
-import { createChainWakes } from "./wakes.ts";
+import { WakeSignals } from "./wake-signals.ts";
 
 export type { QuarantineRecord as QuarantinedEscrow } from "./model.ts";
 export type { QuarantineControl } from "./quarantine-control.ts";
@@ -145,7 +145,7 @@ export const chainFollowerModule = defineFeature({
       });
     }
 
-    const wakes = createChainWakes(connection, log);
+    const wakes = new WakeSignals({ connection, log });
     const followers = { "base-sepolia": createNetworkFollower("base-sepolia"), base: createNetworkFollower("base") };
     /** Wakes the followers of these networks in any process of the service. */
     const wake = (networks: readonly Network[]): Promise<void> => wakes.wake(networks);

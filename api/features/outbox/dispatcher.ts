@@ -60,6 +60,8 @@ const RETRY = { minMs: 1_000, maxMs: 1_000 };
 const CLAIMS_PER_LOOK = 64;
 /** How long a turn starts attempts, in milliseconds. With the time of an attempt, it is well within a lane's lease. */
 const TURN_MS = 10_000;
+/** How long arrivals in the outbox gather before a look, in milliseconds. */
+const WAKE_DELAY_MS = 20;
 /** Interval at which a turn with running attempts checks for newly due dispatches, in milliseconds. */
 const LOOK_AGAIN_MS = 1_000;
 /** How long a stopping worker waits for running attempts, and then for their return to the database, in milliseconds. */
@@ -75,6 +77,7 @@ export class Dispatcher implements RepeatedLoop {
   #isStopping = false;
   /** Whether lanes may wait for a slot. */
   #isCrowded = false;
+  #waking: NodeJS.Timeout | undefined;
   #breakOff = new AbortController();
   readonly #looking: RepeatedLoop;
   readonly name: string;
@@ -99,6 +102,14 @@ export class Dispatcher implements RepeatedLoop {
   /** Ends the current pause, for example after a dispatch was put into the outbox. */
   wake(): void {
     this.#looking.wake();
+  }
+
+  /** Ends the current pause a moment later, so that many arrivals cost few looks. */
+  wakeSoon(): void {
+    this.#waking ??= setTimeout(() => {
+      this.#waking = undefined;
+      this.wake();
+    }, WAKE_DELAY_MS).unref();
   }
 
   /** Sends everything that is due now and waits for the results. Returns the number of attempts. For tests. */

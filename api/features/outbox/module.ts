@@ -1,5 +1,6 @@
 import type { Connection } from "mongoose";
 
+import { followChanges } from "../../jobs/change-loop.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { defineFeature } from "../feature.ts";
 import { Dispatcher } from "./dispatcher.ts";
@@ -14,12 +15,12 @@ import { outboxState } from "./state.ts";
 
 /** Durations of the background work. Tests shorten them. */
 export interface OutboxTimings {
-  /** Pause between checks of an empty outbox, in milliseconds. */
+  /** Pause between checks for dispatches that have become due, in milliseconds. New ones are noticed at once. */
   outboxPollMs: number;
   outbox: OutboxOptions;
 }
 
-export const OUTBOX_TIMINGS: OutboxTimings = { outboxPollMs: 100, outbox: OUTBOX_DEFAULTS };
+export const OUTBOX_TIMINGS: OutboxTimings = { outboxPollMs: 1_000, outbox: OUTBOX_DEFAULTS };
 
 /** Dependencies of the outbox. */
 export interface OutboxModuleDeps {
@@ -43,6 +44,16 @@ export const outboxModule = defineFeature({
       writer: createOutboxWriter(models),
       /** The backlog and its age, for readiness and metrics. */
       state: () => outboxState(models.dispatches, now()),
+      /** Wakes a dispatcher whenever a process has put something into the outbox. */
+      listening: (dispatcher: Dispatcher) =>
+        followChanges({
+          name: "outbox.listen",
+          model: models.arrivals,
+          onChange: ({ operationType }) => {
+            if (operationType === "insert") dispatcher.wakeSoon();
+          },
+          log,
+        }),
       /** Creates a dispatcher that sends with the given function. */
       dispatcher: (send: Send): Dispatcher =>
         new Dispatcher({

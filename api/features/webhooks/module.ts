@@ -1,5 +1,6 @@
 import type { Connection } from "mongoose";
 
+import type { BackgroundLoop } from "../../jobs/background-loop.ts";
 import type { EventLog } from "../events/log.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import type { Subscriptions } from "../events/subscriptions.ts";
@@ -29,7 +30,12 @@ export interface WebhooksModuleDeps {
   connection: Connection;
   now: () => Date;
   /** The outbox of waiting webhooks. */
-  outbox: { models: { dispatches: DispatchModel }; writer: OutboxWriter; dispatcher: (send: Send) => Dispatcher };
+  outbox: {
+    models: { dispatches: DispatchModel };
+    writer: OutboxWriter;
+    dispatcher: (send: Send) => Dispatcher;
+    listening: (dispatcher: Dispatcher) => BackgroundLoop;
+  };
   /** Records `webhook.disabled` for owners. */
   recorder: EventRecorder;
   /** Source of the events' bodies. */
@@ -66,7 +72,7 @@ export const webhooksModule = defineFeature({
     };
     return {
       services,
-      loops: [dispatcher],
+      loops: [dispatcher, outbox.listening(dispatcher)],
       secrets,
       registrations,
       dispatcher,

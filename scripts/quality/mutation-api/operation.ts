@@ -110,8 +110,8 @@ export const OPERATION_FAULTS: ApiMutant[] = [
     tests: ["jobs/lease.test.ts"],
   },
   {
-    fault: "a job that its worker hadn't begun at its end is lost",
-    file: "jobs/agenda.ts",
+    fault: "a job that its worker hadn't begun at its end waits for its next time",
+    file: "jobs/job-system.ts",
     from: "job.attrs.nextRunAt = new Date();",
     to: "",
     tests: ["jobs/jobs.test.ts"],

@@ -1,7 +1,7 @@
 import { assert } from "chai";
 
 import { logMailer } from "../../../api/features/developer/mailer.ts";
-import { createJobSystem } from "../../../api/jobs/agenda.ts";
+import { JobSystem } from "../../../api/jobs/job-system.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { assertError, assertInvalid, startTestApi } from "../../fixtures/api.ts";
 import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
@@ -121,7 +121,7 @@ describe("developer access", () => {
 
     it("a worker's job system sends the mail", async () => {
       const { connection, log, features } = api.container;
-      const worker = createJobSystem(connection, log);
+      const worker = new JobSystem({ connection, log });
       const stopping = new AbortController();
       await worker.start(features.developer.jobs, stopping.signal);
       try {

@@ -2,8 +2,8 @@ import { assert } from "chai";
 import type { Connection } from "mongoose";
 
 import type { IndexedAgent } from "../../../api/indexer/schemas.ts";
-import { createJobSystem } from "../../../api/jobs/agenda.ts";
 import type { JobDefinition } from "../../../api/jobs/define-job.ts";
+import { JobSystem } from "../../../api/jobs/job-system.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
 import { indexedAgent, indexersWith } from "../../fixtures/indexed-agents.ts";
@@ -14,6 +14,10 @@ import { until } from "../../fixtures/until.ts";
  * for half of this, also after it has ended; a test file ends no earlier.
  */
 const LOCK_LIFETIME_MS = 10_000;
+
+/** A worker looks for due jobs this often here. */
+const LOOK_EVERY_MS = 50;
+const AN_HOUR_MS = 3_600_000;
 
 /**
  * The connection as the job system sees it, with every update waiting for `hold`: it writes that a job begins by one.
@@ -42,33 +46,47 @@ describe("jobs", () => {
   });
   after(() => api.close());
 
-  it("a scheduled job runs once, even with two workers", async () => {
-    const { connection, log } = api.container;
-    const ran: unknown[] = [];
-    const job: JobDefinition<{ n: number }> = {
+  const workerOn = (connection: Connection): JobSystem =>
+    new JobSystem({ connection, log: api.container.log, lookEveryMs: LOOK_EVERY_MS });
+
+  it("a job runs in one worker at a time, even with two workers", async () => {
+    const { connection } = api.container;
+    const looks = [0, 0];
+    let running = 0;
+    let mostAtOnce = 0;
+    let runs = 0;
+    const job: JobDefinition = {
       name: "tests.count",
-      concurrency: 5,
+      everyMs: 50,
       lockLifetimeMs: LOCK_LIFETIME_MS,
-      run: ({ data }) => {
-        ran.push(data.n);
-        return Promise.resolve();
+      run: async () => {
+        running += 1;
+        mostAtOnce = Math.max(mostAtOnce, running);
+        const before = [...looks];
+        await until("both workers have looked for jobs", () =>
+          Promise.resolve(looks.every((count, n) => count >= (before[n] ?? 0) + 2)),
+        );
+        running -= 1;
+        runs += 1;
       },
     };
+    const lookOf = (n: number): JobDefinition => ({
+      name: `tests.look-${n}`,
+      everyMs: 50,
+      lockLifetimeMs: LOCK_LIFETIME_MS,
+      run: () => Promise.resolve(void (looks[n] = (looks[n] ?? 0) + 1)),
+    });
     const stopping = new AbortController();
-    const workers = [createJobSystem(connection, log), createJobSystem(connection, log)];
-    for (const worker of workers) await worker.start([job], stopping.signal);
-    for (let n = 0; n < 20; n += 1) await api.container.jobs.schedule("tests.count", { n });
-    await until("all jobs ran", () => Promise.resolve(ran.length >= 20));
+    const workers = [workerOn(connection), workerOn(connection)];
+    for (const [n, worker] of workers.entries()) await worker.start([job, lookOf(n)], stopping.signal);
+    await until("four runs", () => Promise.resolve(runs >= 4));
     stopping.abort();
     for (const worker of workers) await worker.stop();
-    assert.deepEqual(
-      ran.sort((left, right) => Number(left) - Number(right)),
-      Array.from({ length: 20 }, (_, n) => n),
-    );
+    assert.strictEqual(mostAtOnce, 1);
   });
 
   it("a repeated job keeps running, even after a failed run, until its worker stops", async () => {
-    const { connection, log } = api.container;
+    const { connection } = api.container;
     let runs = 0;
     const job: JobDefinition = {
       name: "tests.repeat",
@@ -79,7 +97,7 @@ describe("jobs", () => {
         return runs === 1 ? Promise.reject(new Error("the first run fails")) : Promise.resolve();
       },
     };
-    const worker = createJobSystem(connection, log);
+    const worker = workerOn(connection);
     await worker.start([job], new AbortController().signal);
     await until("three runs", () => Promise.resolve(runs >= 3));
     await worker.stop();
@@ -89,7 +107,7 @@ describe("jobs", () => {
       runsOfNext += 1;
       return Promise.resolve();
     };
-    const next = createJobSystem(connection, log);
+    const next = workerOn(connection);
     await next.start([{ ...job, run: countForNext }], new AbortController().signal);
     // A worker that went on would take some of these runs.
     await until("the next worker ran the job ten times", () => Promise.resolve(runsOfNext >= 10));
@@ -98,10 +116,11 @@ describe("jobs", () => {
   });
 
   it("a job that hadn't started when its worker was told to stop is left to the next worker", async () => {
-    const { connection, log, jobs } = api.container;
+    const { connection } = api.container;
     const ranBy: string[] = [];
     const jobOf = (worker: string): JobDefinition => ({
       name: "tests.hand-over",
+      everyMs: AN_HOUR_MS,
       lockLifetimeMs: LOCK_LIFETIME_MS,
       run: () => {
         ranBy.push(worker);
@@ -114,15 +133,14 @@ describe("jobs", () => {
       taken.resolve(undefined);
       return written.promise;
     });
-    const first = createJobSystem(slow, log);
+    const first = workerOn(slow);
     await first.start([jobOf("first")], new AbortController().signal);
-    await jobs.schedule("tests.hand-over", undefined);
     await taken.promise;
     const stopped = first.stop();
     written.resolve(undefined);
     await stopped;
 
-    const next = createJobSystem(connection, log);
+    const next = workerOn(connection);
     await next.start([jobOf("next")], new AbortController().signal);
     await until("the job ran", () => Promise.resolve(ranBy.length > 0));
     await next.stop();
