@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { createEtherPrice } from "./chain/ether-price.ts";
 import { MAINNET, NETWORKS } from "./config/constants.ts";
 import { createIndexes } from "./db/connection.ts";
-import { chainProgress, newcomersOf, rereadsOf } from "./features/chain-follower/module.ts";
+import { chainProgress, newcomersOf, recheckQueueOf } from "./features/chain-follower/module.ts";
 import { scoreCopiesOf } from "./features/limits/module.ts";
 import { declineRecordsOf } from "./features/transactions/module.ts";
 import { subscriptionsOf } from "./features/webhooks/module.ts";
@@ -315,7 +315,7 @@ function createFeatures(platform: Platform, timings: Timings) {
     standings: agents.models.standings,
     transactions: transactions.models.transactions,
     progress: chainProgress(connection),
-    rereads: rereadsOf(connection),
+    rechecks: recheckQueueOf(connection),
     syncScores: (network, wallets) => standings.sync(network, wallets),
   });
   const idempotency = FEATURES.idempotency.create({ connection, log, timings });

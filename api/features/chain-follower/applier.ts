@@ -13,7 +13,7 @@ import { announcedIds, ChangeSet, moveId } from "./change-set.ts";
 import type { Changes } from "./change-set.ts";
 import { quarantineId } from "./model.ts";
 import type { AppliedEventRecord, CursorRecord, FollowerModels, NewcomerRecord } from "./model.ts";
-import { newcomerId, takeNewcomersBack, welcomeNewcomer } from "./newcomers.ts";
+import { newcomerId, requeue, adoptEarlierEscrows } from "./late-registration.ts";
 import { CursorMovedError, retryAfter, storedError, UnreadableMoveError } from "./quarantine.ts";
 
 /** The position of the cursor after a write. */
@@ -136,10 +136,10 @@ export class Applier {
    * record once it has them all; after that it is an ordinary agent.
    * @returns the cursor, and whether there may be more
    */
-  async welcome(step: CursorStep, newcomer: NewcomerRecord): Promise<{ cursor: CursorRecord; hasMore: boolean }> {
+  async adopt(step: CursorStep, newcomer: NewcomerRecord): Promise<{ cursor: CursorRecord; hasMore: boolean }> {
     return withTransaction(this.#deps.connection, async (session) => {
       const cursor = await this.#moveCursor(step, session);
-      const hasMore = await welcomeNewcomer(
+      const hasMore = await adoptEarlierEscrows(
         { ...this.#deps, newcomer, readTo: step.next.anchor?.ordinal ?? -1 },
         session,
       );
@@ -180,7 +180,7 @@ export class Applier {
         changeSet.restate(escrowId, escrow);
       },
       also: async (session) => {
-        if (escrow !== undefined) await takeNewcomersBack(this.#deps.models, this.#deps.network, escrow, session);
+        if (escrow !== undefined) await requeue(this.#deps.models, this.#deps.network, escrow, session);
         await this.#deps.models.quarantine.deleteOne({ _id: this.#heldId(escrowId) }, { session });
       },
     });
@@ -292,12 +292,12 @@ export class Applier {
       this.#deps.transactions,
       [
         ...replaced.map((record) => ({ replaceOne: { filter: { _id: record._id }, replacement: record } })),
-        ...updated.map(({ _id, status, expiredBy, escrow, leftToBuyer, updatedAt }) => {
+        ...updated.map(({ _id, status, expiredBy, escrow, buyerNotifiedAt, updatedAt }) => {
           // A delivery that was left to its parties is gone, so another one isn't left to them yet.
-          const isPast = leftToBuyer !== undefined && leftToBuyer !== escrow?.deliveredAt;
+          const isPast = buyerNotifiedAt !== undefined && buyerNotifiedAt !== escrow?.deliveredAt;
           const update = {
             $set: { status, expiredBy, escrow, updatedAt },
-            ...(isPast ? { $unset: { leftToBuyer: "" } } : {}),
+            ...(isPast ? { $unset: { buyerNotifiedAt: "" } } : {}),
           };
           return { updateOne: { filter: { _id }, update } };
         }),

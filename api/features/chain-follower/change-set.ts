@@ -7,7 +7,7 @@ import type { TransactionRecord } from "../transactions/model.ts";
 import { termDifferences, withChain, withSnapshot } from "../transactions/snapshot.ts";
 import { unsolicitedRecord } from "../transactions/unsolicited.ts";
 import type { AppliedEventRecord } from "./model.ts";
-import { escrowAfter, isSettling, withoutMove } from "./moment.ts";
+import { escrowAfter, isSettling, withoutMove } from "./escrow-at-move.ts";
 
 /** An escrow makes each kind of move at most once, so this names a move in any block. */
 export function moveId(network: Network, move: { escrowId: string; type: EscrowEventType }): string {

@@ -11,7 +11,7 @@ import { confirmedOf, isUnconfirmed, waitingMoves } from "./confirmations.ts";
 import type { Confirmed } from "./confirmations.ts";
 import { anchorOf, continuationOf, findFork } from "./continuity.ts";
 import type { AppliedEventRecord, CursorRecord, FollowerModels, NewcomerRecord } from "./model.ts";
-import { payloadSizes, portionsOf } from "./portions.ts";
+import { readPayloadSizes, toBatches } from "./batches.ts";
 import { CursorMovedError, isPoison, retryAfter, storedError } from "./quarantine.ts";
 
 /** Events per read: graph-node's maximum. */
@@ -193,14 +193,14 @@ export class Follower implements RepeatedLoop {
   }
 
   async #applyPage(events: readonly ReadEvent[], end: CursorPosition): Promise<Applied[]> {
-    const sizes = await payloadSizes(this.#deps.transactions, this.#deps.network, events);
-    const portions = portionsOf(events, (event) => sizes.weightOf(event));
+    const sizes = await readPayloadSizes(this.#deps.transactions, this.#deps.network, events);
+    const batches = toBatches(events, (event) => sizes.weightOf(event));
     const done: Applied[] = [];
-    for (const [index, portion] of portions.entries()) {
-      const last = portion.at(-1);
+    for (const [index, batch] of batches.entries()) {
+      const last = batch.at(-1);
       if (last === undefined) continue;
       done.push(
-        ...(await this.#applyEvents(portion, index === portions.length - 1 ? end : this.#afterEvent(last, end.height))),
+        ...(await this.#applyEvents(batch, index === batches.length - 1 ? end : this.#afterEvent(last, end.height))),
       );
     }
     return done;
@@ -245,7 +245,7 @@ export class Follower implements RepeatedLoop {
       .lean<AppliedEventRecord[]>();
     const minedAgain = waitingMoves(this.#deps.network, confirmed);
     const gone = missing.filter(({ _id }) => !minedAgain.has(_id));
-    for (const portion of portionsOf(gone, () => 0)) done.push(...(await this.#withdrawPart(portion)));
+    for (const batch of toBatches(gone, () => 0)) done.push(...(await this.#withdrawPart(batch)));
     if (gone.length > 0)
       this.#deps.log.warn({ network: this.#deps.network, withdrawn: gone.length }, "moves withdrawn");
     if (missing.length === PAGE_SIZE && gone.length > 0) return false;
@@ -315,7 +315,7 @@ export class Follower implements RepeatedLoop {
   }
 
   /** Gives the next newcomer some of its moves; true if there may be more. */
-  async #welcomeNext(): Promise<boolean> {
+  async #adoptNext(): Promise<boolean> {
     const now = this.#deps.now();
     const newcomer = await this.#deps.models.newcomers
       .findOne({ network: this.#deps.network, dueAt: { $lte: now } })
@@ -323,9 +323,9 @@ export class Follower implements RepeatedLoop {
       .lean<NewcomerRecord | null>();
     if (newcomer === null || this.#cursor === undefined) return false;
     try {
-      const welcomed = await this.#deps.applier.welcome({ cursor: this.#cursor, next: this.#position() }, newcomer);
-      this.#cursor = welcomed.cursor;
-      return welcomed.hasMore;
+      const adopted = await this.#deps.applier.adopt({ cursor: this.#cursor, next: this.#position() }, newcomer);
+      this.#cursor = adopted.cursor;
+      return adopted.hasMore;
     } catch (error) {
       if (!isPoison(error)) throw error;
       this.#deps.log.error(
@@ -392,7 +392,7 @@ export class Follower implements RepeatedLoop {
     if (!isWithdrawn) return this.#stepOf(head, true, done);
     if (!withUpkeep && done.length === 0) return this.#stepOf(head, false, done, confirmed.timestamp);
     done.push(...(await this.#releaseQuarantined(head, confirmed)));
-    const hasMore = await this.#welcomeNext();
+    const hasMore = await this.#adoptNext();
     this.#upkeepAt = hasMore ? 0 : performance.now() + UPKEEP_EVERY_MS;
     return this.#stepOf(head, hasMore, done, confirmed.timestamp);
   }

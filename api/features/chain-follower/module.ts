@@ -15,15 +15,15 @@ import type { ChainProgress, DisputeFollower, EndpointDirectory, WalletDirectory
 import { Applier } from "./applier.ts";
 import { Follower } from "./follower.ts";
 import { followerModels } from "./model.ts";
-import { chainNewcomers } from "./newcomers.ts";
-import type { Newcomers } from "./newcomers.ts";
+import { chainNewcomers } from "./late-registration.ts";
+import type { Newcomers } from "./late-registration.ts";
 import { createChainProgress } from "./progress.ts";
 import { chainPushRoutes } from "./push-route.ts";
 import type { ChainPushDeps } from "./push-route.ts";
 import { quarantineControl } from "./quarantine-control.ts";
 import type { QuarantineControl } from "./quarantine-control.ts";
-import { escrowRereads } from "./rereads.ts";
-import type { EscrowRereads } from "./rereads.ts";
+import { recheckQueue } from "./recheck-queue.ts";
+import type { RecheckQueue } from "./recheck-queue.ts";
 import { WakeSignals } from "./wake-signals.ts";
 
 export type { QuarantineRecord as QuarantinedEscrow } from "./model.ts";
@@ -87,8 +87,8 @@ export function quarantineOf(connection: Connection): QuarantineControl {
 }
 
 /** Has the follower read escrows again. */
-export function rereadsOf(connection: Connection): EscrowRereads {
-  return escrowRereads(connection);
+export function recheckQueueOf(connection: Connection): RecheckQueue {
+  return recheckQueue(connection);
 }
 
 const QUARANTINED_COUNTED = 1_000;

@@ -5,7 +5,7 @@ import type { TokenDomain } from "../../chain/authorization.ts";
 import type { ChainClient } from "../../chain/chain-client.ts";
 import { callTarget } from "../transactions/actions.ts";
 import type { TransactionRecord } from "../transactions/model.ts";
-import { termsOf } from "../transactions/snapshot.ts";
+import { escrowTerms } from "../transactions/snapshot.ts";
 
 /** The function that relays a signed funding, in the human-readable form that wallet libraries parse. */
 const RELAY_FUNCTION =
@@ -51,7 +51,7 @@ export function gaslessFunding(record: TransactionRecord, signing: FundingSignat
 function relayedFunding(record: TransactionRecord, domain: TokenDomain) {
   if (record.quoteExpiresAt === null) return null;
   const target = callTarget(record);
-  const terms = termsOf(record);
+  const terms = escrowTerms(record);
   const validity = { validAfter: VALID_AFTER, validBefore: record.quoteExpiresAt };
   return {
     typedData: receiveAuthorization(target, terms, domain, validity),

@@ -5,7 +5,7 @@ import type { Logger } from "../../lib/logger.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { KeyStates } from "../identity/key-states.ts";
 import { defineFeature } from "../feature.ts";
-import type { OutboxWriter } from "../outbox/put.ts";
+import type { OutboxWriter } from "../outbox/enqueue.ts";
 import type { AuditTrail } from "./audit-trail.ts";
 import { EventLog } from "./log.ts";
 import { eventModels } from "./model.ts";

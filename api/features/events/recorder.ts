@@ -3,8 +3,8 @@ import type { ClientSession } from "mongoose";
 import type { Network } from "../../config/constants.ts";
 import { extendLengths } from "../../db/lengths.ts";
 import { insertPlain } from "../../db/plain-writes.ts";
-import { dispatchesOf } from "../outbox/put.ts";
-import type { DispatchTarget, OutboxWriter } from "../outbox/put.ts";
+import { dispatchesOf } from "../outbox/enqueue.ts";
+import type { DispatchTarget, OutboxWriter } from "../outbox/enqueue.ts";
 import type { AuditedEvent, AuditTrail } from "./audit-trail.ts";
 import { eventId, logEntryId, recordEventId } from "./event-id.ts";
 import type { EventModels, EventRecord, EventType } from "./model.ts";
@@ -198,7 +198,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
         outgoing.push(...dispatchesOf(event, targetsOf(entry, registered.get(agentId) ?? []), createdAt));
       }
       await insertPlain(events, records, session);
-      await outbox.put(outgoing, session);
+      await outbox.enqueue(outgoing, session);
     },
 
     async recorded(candidates, session) {

@@ -13,7 +13,7 @@ import type { ChainProgress } from "../transactions/ports.ts";
 
 /** Deals of one page. */
 const PAGE = 500;
-/** Deals whose buyers are told in one step. */
+/** Deals whose buyers are notified in one step. */
 const TOLD = 100;
 /** A payload that arrives in the last second must be stored before its absence is announced. */
 const TELLING_MARGIN_SECONDS = 10;
@@ -51,7 +51,7 @@ export function handoverOf(
 
 /** The delivered escrows of one network: those to finalize, and those that are left to their parties. */
 export function createDeliveries({ network, connection, transactions, recorder, progress, now }: DeliveriesDeps) {
-  const delivered = { network, status: "delivered", leftToBuyer: null } as const;
+  const delivered = { network, status: "delivered", buyerNotifiedAt: null } as const;
 
   /** Now as the payloads are dated: by our clock, or by the chain's if that is ahead. */
   function chainMoment(chainNow: number): Date {
@@ -61,16 +61,16 @@ export function createDeliveries({ network, connection, transactions, recorder, 
 
   /**
    * Leaves an escrow to its parties and tells the buyer, who may dispute the delivery while the window is open.
-   * @returns false if it was told before, or has moved on
+   * @returns false if it was notified before, or has moved on
    */
-  async function tell({ _id, escrowId, escrow, payloadReceivedAt }: Delivered, at: Date): Promise<boolean> {
+  async function notifyBuyer({ _id, escrowId, escrow, payloadReceivedAt }: Delivered, at: Date): Promise<boolean> {
     const deliveredAt = escrow?.deliveredAt ?? null;
     if (deliveredAt === null) return false;
     return withTransaction(connection, async (session) => {
       const record = await transactions
         .findOneAndUpdate(
           { _id, escrowId, ...delivered, payloadReceivedAt, "escrow.deliveredAt": deliveredAt },
-          { $set: { leftToBuyer: deliveredAt } },
+          { $set: { buyerNotifiedAt: deliveredAt } },
           { session, returnDocument: "after" },
         )
         .lean<TransactionRecord | null>();
@@ -81,21 +81,21 @@ export function createDeliveries({ network, connection, transactions, recorder, 
     });
   }
 
-  async function tellAll(deals: readonly Delivered[], at: Date): Promise<number> {
-    let told = 0;
+  async function notifyAll(deals: readonly Delivered[], at: Date): Promise<number> {
+    let notified = 0;
     for (const deal of deals) {
-      if (handoverOf(deal, at) === "missed" && (await tell(deal, at))) told += 1;
+      if (handoverOf(deal, at) === "missed" && (await notifyBuyer(deal, at))) notified += 1;
     }
-    return told;
+    return notified;
   }
 
   return {
     /**
      * Tells the buyers of deliveries without a payload that it is overdue.
      * @param chainNow unix seconds of the latest block
-     * @returns how many were told
+     * @returns how many were notified
      */
-    async tellOverdue(chainNow: number): Promise<number> {
+    async notifyOverdue(chainNow: number): Promise<number> {
       const at = chainMoment(chainNow);
       const latest = Math.min(chainNow, toUnixSeconds(at));
       const end = latest - PAYLOAD_GRACE_SECONDS - TELLING_MARGIN_SECONDS;
@@ -104,15 +104,15 @@ export function createDeliveries({ network, connection, transactions, recorder, 
         .sort({ "escrow.deliveredAt": 1 })
         .limit(TOLD)
         .lean<Delivered[]>();
-      return tellAll(found, at);
+      return notifyAll(found, at);
     },
 
     /**
      * The escrows whose dispute window is over and whose payload was handed over in time, page by page. The buyers of
-     * the others are told.
+     * the others are notified.
      * @param chainNow unix seconds of the latest block
      */
-    async *finalizable(chainNow: number): AsyncGenerator<{ escrowIds: Hex[]; told: number }> {
+    async *finalizable(chainNow: number): AsyncGenerator<{ escrowIds: Hex[]; notified: number }> {
       const at = chainMoment(chainNow);
       let after: Place | undefined;
       for (;;) {
@@ -121,9 +121,9 @@ export function createDeliveries({ network, connection, transactions, recorder, 
           .sort({ "escrow.windowEnd": 1, _id: 1 })
           .limit(PAGE)
           .lean<Delivered[]>();
-        const told = await tellAll(page, at);
+        const notified = await notifyAll(page, at);
         const inTime = page.filter((deal) => handoverOf(deal, at) === "in_time");
-        yield { escrowIds: inTime.map(({ escrowId }) => escrowId), told };
+        yield { escrowIds: inTime.map(({ escrowId }) => escrowId), notified };
         const last = page.at(-1);
         if (last === undefined || page.length < PAGE) return;
         after = { windowEnd: last.escrow?.windowEnd ?? 0, id: last._id };

@@ -36,7 +36,7 @@ export interface FinderDeps {
   deliveries: ReturnType<typeof createDeliveries>;
   orders: KeeperOrders;
   cursors: KeeperModels["cursors"];
-  /** Without a key, no move is queued; buyers are still told. */
+  /** Without a key, no move is queued; buyers are still notified. */
   hasKey: boolean;
   /** Called after something is put into the outbox. */
   onAnnounced: () => void;
@@ -49,8 +49,8 @@ export interface FinderDeps {
 export interface Found {
   /** Moves that are new in the queue. */
   queued: number;
-  /** Buyers who were told that a payload is overdue. */
-  told: number;
+  /** Buyers who were notified that a payload is overdue. */
+  notified: number;
 }
 
 /** Searches one network for moves that are open to anyone and that nobody has made. */
@@ -58,9 +58,9 @@ export function createFinder(deps: FinderDeps): { step(): Promise<Found>; loop: 
   const { network, chain, deployment, indexer, deliveries, orders, cursors, hasKey, lease, log, timings } = deps;
 
   async function findFinalizable(chainNow: number): Promise<Found> {
-    const found = { queued: 0, told: 0 };
-    for await (const { escrowIds, told } of deliveries.finalizable(chainNow)) {
-      found.told += told;
+    const found = { queued: 0, notified: 0 };
+    for await (const { escrowIds, notified } of deliveries.finalizable(chainNow)) {
+      found.notified += notified;
       if (hasKey) found.queued += await orders.put("finalize", escrowIds);
     }
     return found;
@@ -93,13 +93,13 @@ export function createFinder(deps: FinderDeps): { step(): Promise<Found>; loop: 
 
   async function step(): Promise<Found> {
     const { number, timestamp } = await chain.head();
-    const found = { queued: 0, told: await deliveries.tellOverdue(timestamp) };
+    const found = { queued: 0, notified: await deliveries.notifyOverdue(timestamp) };
     const finalizable = await findFinalizable(timestamp);
-    found.told += finalizable.told;
+    found.notified += finalizable.notified;
     found.queued += finalizable.queued;
-    if (found.told > 0) deps.onAnnounced();
+    if (found.notified > 0) deps.onAnnounced();
     if (hasKey) found.queued += (await findExpiredDisputes(timestamp)) + (await findFailedScores(number));
-    if (found.queued + found.told > 0) log.info({ ...found }, "the keeper found escrows to end");
+    if (found.queued + found.notified > 0) log.info({ ...found }, "the keeper found escrows to end");
     return found;
   }
 

@@ -9,7 +9,7 @@ import { createLanes } from "./lanes.ts";
 import { outboxModels } from "./model.ts";
 import { createOutbox, OUTBOX_DEFAULTS } from "./outbox.ts";
 import type { OutboxOptions } from "./outbox.ts";
-import { createOutboxWriter } from "./put.ts";
+import { createOutboxWriter } from "./enqueue.ts";
 import { SLOT_LIMITS } from "./slots.ts";
 import { outboxState } from "./state.ts";
 

@@ -8,7 +8,7 @@ import { createChains, isChained } from "./chains.ts";
 import type { ChainLink } from "./chains.ts";
 import { INTERRUPTED } from "./model.ts";
 import type { AttemptOutcome, AttemptResult, DispatchRecord, DispatchStatus, OutboxModels } from "./model.ts";
-import { backupIdOf } from "./put.ts";
+import { backupIdOf } from "./enqueue.ts";
 
 /** Time limits of the outbox. */
 export interface OutboxOptions {

@@ -2,7 +2,7 @@ import type { ChainEscrow } from "../../chain/chain-client.ts";
 import { compareTerms } from "../../chain/receipts.ts";
 import { ESCROW_STATES } from "../../indexer/schemas.ts";
 import type { EscrowState } from "../../indexer/schemas.ts";
-import { STATUS_OF, termsOf } from "../transactions/snapshot.ts";
+import { STATUS_OF, escrowTerms } from "../transactions/snapshot.ts";
 import type { TransactionRecord } from "../transactions/model.ts";
 import type { FieldDifference } from "./model.ts";
 
@@ -40,7 +40,7 @@ export function escrowDifferences(record: TransactionRecord, escrow: ChainEscrow
       { field: "status", copy: statusOf(record), contract: hasTaken ? NONE : statusOf(record) },
     ]);
   }
-  const terms = compareTerms(termsOf(record), {
+  const terms = compareTerms(escrowTerms(record), {
     buyer: escrow.buyer,
     seller: escrow.seller,
     token: escrow.token,

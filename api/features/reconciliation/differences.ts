@@ -4,10 +4,10 @@ import type { Indexer } from "../../indexer/indexer-client.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { doubled } from "../../lib/retry.ts";
 import type { StandingRecord } from "../agents/model.ts";
-import type { EscrowRereads } from "../chain-follower/rereads.ts";
+import type { RecheckQueue } from "../chain-follower/recheck-queue.ts";
 import type { TransactionRecord } from "../transactions/model.ts";
 import type { ComparedKind, DifferenceRecord, ReconciliationModels } from "./model.ts";
-import type { ComparedBlock, Comparison, Sides } from "./sides.ts";
+import type { ComparedBlock, Comparison, Sources } from "./sources.ts";
 
 /** The reason to read an escrow again: its copy differs from the contract. Stored with the request. */
 export class CopyDiffersError extends Error {
@@ -25,8 +25,8 @@ export interface DifferencesDeps {
   network: Network;
   differences: ReconciliationModels["differences"];
   copies: Copies;
-  sides: Sides;
-  rereads: Pick<EscrowRereads, "request">;
+  sources: Sources;
+  rechecks: Pick<RecheckQueue, "request">;
   /** Copies the scores of wallets from the subgraph again. */
   syncScores: (wallets: readonly string[]) => Promise<void>;
   indexer: Pick<Indexer, "escrows" | "agents">;
@@ -41,7 +41,7 @@ const RECHECKS_PER_RUN = 200;
 
 /** Tracks differences between copies and contracts, from the first suspicion until they are repaired. */
 export function createDifferences(deps: DifferencesDeps) {
-  const { network, differences, copies, sides, indexer } = deps;
+  const { network, differences, copies, sources, indexer } = deps;
 
   const nextCheck = (looks: number) =>
     new Date(deps.now().getTime() + doubled(looks - 1, { minMs: deps.recheckAfterMs, maxMs: RECHECK_MAX_MS }));
@@ -52,10 +52,10 @@ export function createDifferences(deps: DifferencesDeps) {
   ): Promise<Comparison | undefined> {
     if (kind === "escrow") {
       const record = await copies.transaction(subject);
-      return record === null ? undefined : (await sides.escrows([record], block))[0];
+      return record === null ? undefined : (await sources.escrows([record], block))[0];
     }
     const record = await copies.standing(subject);
-    return record === null ? undefined : (await sides.scores([record], block))[0];
+    return record === null ? undefined : (await sources.scores([record], block))[0];
   }
 
   /** The subgraph's values for the log, which show which side is wrong. */
@@ -86,7 +86,7 @@ export function createDifferences(deps: DifferencesDeps) {
     if (record === null) return;
     const names = fields.map(({ field }) => field).join(", ");
     const reason = new CopyDiffersError(`The copy of ${subject} differs from the contract in: ${names}`);
-    await deps.rereads.request(network, record.escrowId, reason, deps.now());
+    await deps.rechecks.request(network, record.escrowId, reason, deps.now());
   }
 
   async function lookAgain(difference: DifferenceRecord, block: ComparedBlock, log: Logger): Promise<void> {

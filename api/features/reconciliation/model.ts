@@ -24,7 +24,7 @@ export interface PassCounts {
 export interface PassRecord {
   _id: Network;
   /** The running comparison; null between two comparisons. */
-  running: (PassCounts & { startedAt: Date; stage: PassStage; after: string; stretchesLeft: number }) | null;
+  running: (PassCounts & { startedAt: Date; stage: PassStage; after: string; pagesLeft: number }) | null;
   /** The last comparison that ended. */
   finished: (PassCounts & { startedAt: Date; finishedAt: Date }) | null;
   /** Rises with every write, so that only one process continues a comparison. */
@@ -79,7 +79,7 @@ const passSchema = new Schema<PassRecord>(
     _id: network,
     running: {
       type: new Schema<NonNullable<PassRecord["running"]>>(
-        { ...counts, startedAt: date, stage: { ...text, enum: PASS_STAGES }, after: String, stretchesLeft: count },
+        { ...counts, startedAt: date, stage: { ...text, enum: PASS_STAGES }, after: String, pagesLeft: count },
         { _id: false },
       ),
       default: null,

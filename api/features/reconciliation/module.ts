@@ -8,7 +8,7 @@ import type { JobDefinition } from "../../jobs/define-job.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { StandingRecord } from "../agents/model.ts";
-import type { EscrowRereads } from "../chain-follower/rereads.ts";
+import type { RecheckQueue } from "../chain-follower/recheck-queue.ts";
 import { defineFeature } from "../feature.ts";
 import type { TransactionModel } from "../transactions/model.ts";
 import type { ChainProgress } from "../transactions/ports.ts";
@@ -17,7 +17,7 @@ import { addReconciliationGauges } from "./gauges.ts";
 import { reconciliationModels } from "./model.ts";
 import { createDailyPass, RECONCILIATION_TIMINGS } from "./pass.ts";
 import type { DailyPass, ReconciliationTimings } from "./pass.ts";
-import { createSides } from "./sides.ts";
+import { createSources } from "./sources.ts";
 
 export type { ReconciliationTimings } from "./pass.ts";
 
@@ -29,7 +29,7 @@ export interface ReconciliationModuleDeps {
   transactions: TransactionModel;
   standings: Model<StandingRecord>;
   progress: Pick<ChainProgress, "reached">;
-  rereads: EscrowRereads;
+  rechecks: RecheckQueue;
   /** Copies the scores of wallets from a network's subgraph again. */
   syncScores: (network: Network, wallets: readonly string[]) => Promise<void>;
   metrics: Pick<Metrics, "addGauge">;
@@ -45,17 +45,17 @@ const RUN_LOCK_MS = 900_000;
 export const reconciliationModule = defineFeature({
   routes: [],
   timings: RECONCILIATION_TIMINGS,
-  create({ connection, chains, indexers, rereads, metrics, now, timings, ...deps }: ReconciliationModuleDeps) {
+  create({ connection, chains, indexers, rechecks, metrics, now, timings, ...deps }: ReconciliationModuleDeps) {
     const models = reconciliationModels(connection);
     const { transactions, standings, progress } = deps;
 
     function createNetwork(network: Network): DailyPass {
-      const sides = createSides({ network, chain: chains[network], rereads });
+      const sources = createSources({ network, chain: chains[network], rechecks });
       const differences = createDifferences({
         network,
         differences: models.differences,
-        sides,
-        rereads,
+        sources,
+        rechecks,
         now,
         indexer: indexers[network],
         copies: {
@@ -70,7 +70,7 @@ export const reconciliationModule = defineFeature({
         passes: models.passes,
         transactions,
         standings,
-        sides,
+        sources,
         differences,
         now,
         timings,

@@ -13,8 +13,8 @@ import type { Reached } from "../transactions/ports.ts";
 import type { Differences } from "./differences.ts";
 import { PASS_STAGES } from "./model.ts";
 import type { PassCounts, PassRecord, ReconciliationModels } from "./model.ts";
-import { OLDEST_STATE_BLOCKS } from "./sides.ts";
-import type { ComparedBlock, Comparison, Sides } from "./sides.ts";
+import { OLDEST_STATE_BLOCKS } from "./sources.ts";
+import type { ComparedBlock, Comparison, Sources } from "./sources.ts";
 
 /** Durations of the reconciliation, in milliseconds. Tests shorten them. */
 export interface ReconciliationTimings {
@@ -37,7 +37,7 @@ export interface PassDeps {
   standings: Model<StandingRecord>;
   chain: Pick<ChainClient, "head">;
   reached: () => Promise<Reached>;
-  sides: Sides;
+  sources: Sources;
   differences: Differences;
   now: () => Date;
   timings: ReconciliationTimings;
@@ -57,12 +57,12 @@ type Running = NonNullable<PassRecord["running"]>;
 /** A page of comparisons, and the start of the next page; without `next` the stage is over. */
 interface Page {
   comparisons: Comparison[];
-  next?: Pick<Running, "after" | "stretchesLeft">;
+  next?: Pick<Running, "after" | "pagesLeft">;
 }
 
 /** Compares the copies of one network with its contracts once a day, page by page, in any of several processes. */
 export function createDailyPass(deps: PassDeps) {
-  const { network, passes, transactions, standings, chain, sides, differences } = deps;
+  const { network, passes, transactions, standings, chain, sources, differences } = deps;
 
   /** The block to compare at; undefined if the follower lags so far that a server may lack the state of its block. */
   async function comparedBlock(log: Logger): Promise<ComparedBlock | undefined> {
@@ -74,17 +74,17 @@ export function createDailyPass(deps: PassDeps) {
     return undefined;
   }
 
-  async function openPage({ after, stretchesLeft }: Running, block: ComparedBlock): Promise<Page> {
+  async function openPage({ after, pagesLeft }: Running, block: ComparedBlock): Promise<Page> {
     const records = await transactions
       .find({ network, status: { $in: [...OPEN_STATUSES] }, _id: { $gt: after } })
       .sort({ _id: 1 })
       .limit(PAGE_SIZE)
       .hint(OPEN_TRANSACTIONS_INDEX)
       .lean<TransactionRecord[]>();
-    const comparisons = await sides.escrows(records, block);
+    const comparisons = await sources.escrows(records, block);
     const last = records.at(-1);
     if (last === undefined || records.length < PAGE_SIZE) return { comparisons };
-    return { comparisons, next: { after: last._id, stretchesLeft } };
+    return { comparisons, next: { after: last._id, pagesLeft } };
   }
 
   const closedFrom = (escrowId: string, limit: number) =>
@@ -96,28 +96,28 @@ export function createDailyPass(deps: PassDeps) {
       .lean<TransactionRecord[]>();
 
   /** A page of closed escrows from a random id on, which wraps around at the highest id. */
-  async function closedPage({ after, stretchesLeft }: Running, block: ComparedBlock): Promise<Page> {
+  async function closedPage({ after, pagesLeft }: Running, block: ComparedBlock): Promise<Page> {
     const start = `0x${randomBytes(ESCROW_ID_BYTES).toString("hex")}`;
     const found = await closedFrom(start, PAGE_SIZE);
     if (found.length < PAGE_SIZE) found.push(...(await closedFrom("0x", PAGE_SIZE - found.length)));
     const records = [...new Map(found.map((record) => [record._id, record])).values()];
-    const comparisons = await sides.escrows(records, block);
+    const comparisons = await sources.escrows(records, block);
     // A page that isn't full contains all closed escrows.
-    if (stretchesLeft <= 1 || records.length < PAGE_SIZE) return { comparisons };
-    return { comparisons, next: { after, stretchesLeft: stretchesLeft - 1 } };
+    if (pagesLeft <= 1 || records.length < PAGE_SIZE) return { comparisons };
+    return { comparisons, next: { after, pagesLeft: pagesLeft - 1 } };
   }
 
-  async function scoresPage({ after, stretchesLeft }: Running, block: ComparedBlock): Promise<Page> {
+  async function scoresPage({ after, pagesLeft }: Running, block: ComparedBlock): Promise<Page> {
     // The ids of a network are `<network>:<wallet>`.
     const records = await standings
       .find({ _id: { $gt: `${network}:${after}`, $lt: `${network};` } })
       .sort({ _id: 1 })
       .limit(PAGE_SIZE)
       .lean<StandingRecord[]>();
-    const comparisons = await sides.scores(records, block);
+    const comparisons = await sources.scores(records, block);
     const last = records.at(-1);
     if (last === undefined || records.length < PAGE_SIZE) return { comparisons };
-    return { comparisons, next: { after: last.walletKey, stretchesLeft } };
+    return { comparisons, next: { after: last.walletKey, pagesLeft } };
   }
 
   const pageOf = { open: openPage, closed: closedPage, scores: scoresPage };
@@ -148,7 +148,7 @@ export function createDailyPass(deps: PassDeps) {
       pass.finished === null ||
       startedAt.getTime() - pass.finished.startedAt.getTime() >= deps.timings.reconcileEveryMs;
     if (!isDue) return undefined;
-    const running = { startedAt, stage: "open", after: "", stretchesLeft: CLOSED_STRETCHES } as const;
+    const running = { startedAt, stage: "open", after: "", pagesLeft: CLOSED_STRETCHES } as const;
     return write(pass, { running: { ...running, escrows: 0, scores: 0, skipped: 0 } });
   }
 

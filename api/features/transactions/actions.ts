@@ -4,7 +4,7 @@ import { QUOTE_SECONDS } from "../../config/constants.ts";
 import { claimableAt, finalizableAt, graceEnd, resolvableAt, windowEnd } from "./deadlines.ts";
 import type { TransactionRecord } from "./model.ts";
 import { CHECKOUT_BODY_SCHEMA, DELIVER_BODY_SCHEMA } from "./schemas.ts";
-import { termsOf } from "./snapshot.ts";
+import { escrowTerms } from "./snapshot.ts";
 
 /** A party's side of a transaction. */
 export type Role = "buyer" | "seller";
@@ -52,7 +52,7 @@ export function fundingCalls(record: TransactionRecord): { approve: ContractCall
   const target = callTarget(record);
   return {
     approve: approveCall(target, record.token.address, BigInt(record.amount)),
-    createEscrow: createEscrowCall(target, termsOf(record)),
+    createEscrow: createEscrowCall(target, escrowTerms(record)),
   };
 }
 

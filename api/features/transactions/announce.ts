@@ -1,6 +1,6 @@
 import type { IndexedEvent } from "../../indexer/schemas.ts";
 import type { TransactionRecord } from "./model.ts";
-import type { DispatchTarget } from "../outbox/put.ts";
+import type { DispatchTarget } from "../outbox/enqueue.ts";
 import * as payloads from "./payloads.ts";
 import type { Announcement } from "../events/recorder.ts";
 

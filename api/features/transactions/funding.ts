@@ -10,7 +10,7 @@ import { ApiError } from "../../http/errors.ts";
 import { IndexerBehindError } from "../../indexer/errors.ts";
 import type { TransactionModel, TransactionRecord } from "./model.ts";
 import type { Reading, TransactionReader } from "./reader.ts";
-import { termsOf } from "./snapshot.ts";
+import { escrowTerms } from "./snapshot.ts";
 
 /** The result of fund: verified, or verified on chain but not in the subgraph yet. */
 export type FundingAnswer =
@@ -100,7 +100,7 @@ export function createFunding(options: FundingOptions) {
         throw new ApiError("wrong_role", { details: { role: "seller", required: "buyer" } });
       }
       const { record } = found;
-      const check = await checkFunding(chains[record.network], txHash, termsOf(record));
+      const check = await checkFunding(chains[record.network], txHash, escrowTerms(record));
       if (check.kind !== "funded") return refuse(record, txHash, check);
       const asFound = { _id: transactionId, network: record.network, escrowId: record.escrowId };
       await transactions.updateOne(asFound, { $max: { minBlock: check.blockNumber } });

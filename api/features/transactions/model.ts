@@ -120,7 +120,7 @@ export interface TransactionRecord {
    * Time, in unix seconds, of a delivery whose payload wasn't submitted in time. The service doesn't finalize its escrow,
    * and has notified the buyer.
    */
-  leftToBuyer?: number;
+  buyerNotifiedAt?: number;
   status: TransactionStatus;
   /** The reason why a transaction is `expired`: its quote ended, or its escrow id was taken. */
   expiredBy: "quote" | "escrow_id_taken" | null;
@@ -219,7 +219,7 @@ const schema = new Schema<TransactionRecord>(
     responsePayloadJson: textOrNull,
     deliveryProof: textOrNull,
     payloadReceivedAt: { type: Date, default: null },
-    leftToBuyer: Number,
+    buyerNotifiedAt: Number,
     status: { ...text, enum: TRANSACTION_STATUSES },
     expiredBy: { type: String, enum: ["quote", "escrow_id_taken", null], default: null },
     escrow: { type: snapshotSchema, default: null },
@@ -247,8 +247,8 @@ schema.index({ sellerAgentId: 1, network: 1, minBlock: 1 });
 schema.index({ network: 1, status: 1, quoteExpiresAt: 1 });
 // For the keeper: deliveries by the end of their windows, and those without a payload by their time.
 const whileDelivered = { partialFilterExpression: { status: "delivered" } } as const;
-schema.index({ network: 1, leftToBuyer: 1, "escrow.windowEnd": 1, _id: 1 }, whileDelivered);
-schema.index({ network: 1, leftToBuyer: 1, payloadReceivedAt: 1, "escrow.deliveredAt": 1 }, whileDelivered);
+schema.index({ network: 1, buyerNotifiedAt: 1, "escrow.windowEnd": 1, _id: 1 }, whileDelivered);
+schema.index({ network: 1, buyerNotifiedAt: 1, payloadReceivedAt: 1, "escrow.deliveredAt": 1 }, whileDelivered);
 /** Covering index of the market figures, which read no documents. Contains only escrows that have ended. */
 export const MARKET_INDEX: Readonly<Record<string, 1>> = {
   network: 1,

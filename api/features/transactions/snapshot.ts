@@ -46,7 +46,7 @@ export function toSnapshot(escrow: IndexedEscrow): EscrowSnapshot {
 
 /** The terms in which an escrow on chain differs from a checkout; empty if it is the checkout's escrow. */
 export function termDifferences(record: ListedTransaction, escrow: IndexedEscrow): TermDifference[] {
-  return compareTerms(termsOf(record), {
+  return compareTerms(escrowTerms(record), {
     buyer: escrow.buyer,
     seller: escrow.seller,
     token: escrow.token.id,
@@ -59,7 +59,7 @@ export function termDifferences(record: ListedTransaction, escrow: IndexedEscrow
 }
 
 /** The terms that the escrow of a transaction must have. */
-export function termsOf(record: ListedTransaction) {
+export function escrowTerms(record: ListedTransaction) {
   return {
     escrowId: record.escrowId,
     buyer: record.buyerAddress,

@@ -7,7 +7,7 @@ import type { Subscriptions } from "../events/subscriptions.ts";
 import { defineFeature } from "../feature.ts";
 import type { Dispatcher, Send } from "../outbox/dispatcher.ts";
 import type { DispatchModel } from "../outbox/model.ts";
-import type { OutboxWriter } from "../outbox/put.ts";
+import type { OutboxWriter } from "../outbox/enqueue.ts";
 import { createWebhookSend } from "./dispatches/attempt.ts";
 import { dispatchRoutes } from "./dispatches/routes.ts";
 import type { DispatchDeps } from "./dispatches/routes.ts";

@@ -1,7 +1,7 @@
 import type { ApiMutant } from "./api-mutant.ts";
 
 const HUB = "features/events/stream-hub.ts";
-const PUT = "features/outbox/put.ts";
+const PUT = "features/outbox/enqueue.ts";
 const ADDRESS = "outbound/address-check.ts";
 const STREAM = "events/stream.test.ts";
 const ENDINGS = "events/stream-endings.test.ts";

@@ -1,7 +1,7 @@
 import type { ApiMutant } from "./api-mutant.ts";
 
 const CONFIRMATIONS = "features/chain-follower/confirmations.ts";
-const NEWCOMERS = "features/chain-follower/newcomers.ts";
+const NEWCOMERS = "features/chain-follower/late-registration.ts";
 const CONFIRMATION_TESTS = ["chain-follower/confirmations.test.ts"];
 const NEWCOMER_TESTS = ["chain-follower/newcomers.test.ts"];
 
@@ -43,10 +43,10 @@ export const FOLLOWER_FAULTS: ApiMutant[] = [
     tests: NEWCOMER_TESTS,
   },
   {
-    fault: "a newcomer gets only the first portion of its moves",
+    fault: "a newcomer gets only the first batch of its moves",
     file: NEWCOMERS,
-    from: "if (moves.length < WELCOME_MOVES || last === undefined) {",
-    to: "if (moves.length <= WELCOME_MOVES || last === undefined) {",
+    from: "if (moves.length < ADOPTED_MOVES || last === undefined) {",
+    to: "if (moves.length <= ADOPTED_MOVES || last === undefined) {",
     tests: NEWCOMER_TESTS,
   },
   {

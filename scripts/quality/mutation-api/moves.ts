@@ -8,7 +8,7 @@ const RECORDER = "features/events/recorder.ts";
 const LOG = "features/events/log.ts";
 const OUTBOX = "features/outbox/outbox.ts";
 const LANES = "features/outbox/lanes.ts";
-const PUT = "features/outbox/put.ts";
+const PUT = "features/outbox/enqueue.ts";
 const SIGNATURE = "features/webhooks/secrets/signature.ts";
 const SECRETS = "features/webhooks/secrets/service.ts";
 const ADDRESS = "outbound/address-check.ts";
@@ -72,7 +72,7 @@ export const MOVE_FAULTS: ApiMutant[] = [
   {
     fault: "a reorganisation withdraws nothing",
     file: FOLLOWER,
-    from: "for (const portion of portionsOf(gone, () => 0)) done.push(...(await this.#withdrawPart(portion)));",
+    from: "for (const batch of toBatches(gone, () => 0)) done.push(...(await this.#withdrawPart(batch)));",
     to: "void [() => this.#withdrawPart([]), done];",
     tests: REORGANISATION,
   },

@@ -1,7 +1,7 @@
 import type { ApiMutant } from "./api-mutant.ts";
 
 const PASS = "features/reconciliation/pass.ts";
-const SIDES = "features/reconciliation/sides.ts";
+const SOURCES = "features/reconciliation/sources.ts";
 const COMPARE = "features/reconciliation/compare.ts";
 const DIFFERENCES = "features/reconciliation/differences.ts";
 const PASS_TEST = "reconciliation/pass.test.ts";
@@ -54,28 +54,28 @@ export const RECONCILIATION_FAULTS: ApiMutant[] = [
   },
   {
     fault: "a copy that is newer than the block is compared",
-    file: SIDES,
+    file: SOURCES,
     from: "const isSkipped = isNewer || waiting.has(record.escrowId);",
     to: "const isSkipped = waiting.has(record.escrowId);",
     tests: [DIFFERENCES_TEST],
   },
   {
     fault: "a copy that waits to be read again is compared",
-    file: SIDES,
+    file: SOURCES,
     from: "const isSkipped = isNewer || waiting.has(record.escrowId);",
     to: "const isSkipped = isNewer;",
     tests: [PASS_TEST],
   },
   {
     fault: "a recent score is compared with an older one",
-    file: SIDES,
+    file: SOURCES,
     from: "indexedBlock > block.head - OLDEST_STATE_BLOCKS ? indexedBlock : block.number;",
     to: "indexedBlock > block.head ? indexedBlock : block.number;",
     tests: [DIFFERENCES_TEST],
   },
   {
     fault: "a score is asked for at a block that isn't there yet",
-    file: SIDES,
+    file: SOURCES,
     from: "records.filter((record) => blockOf(record) <= block.head);",
     to: "records.filter((record) => blockOf(record) >= 0);",
     tests: [DIFFERENCES_TEST],

@@ -1,6 +1,6 @@
 import { assert } from "chai";
 
-import { PORTION_MOVES } from "../../../api/features/chain-follower/portions.ts";
+import { BATCH_MOVES } from "../../../api/features/chain-follower/batches.ts";
 import type { TransactionRecord } from "../../../api/features/transactions/model.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import { FakeIndexer } from "../../fixtures/fake-indexer.ts";
@@ -76,19 +76,19 @@ describe("the follower of the chain, far behind", () => {
   });
 
   it("also continues within a page when it was killed between two of its database transactions", async () => {
-    const records = await bench.checkouts(3 * PORTION_MOVES);
+    const records = await bench.checkouts(3 * BATCH_MOVES);
     bench.indexer.mine(records.map((record) => created(record)));
-    let portions = 0;
+    let batches = 0;
     const recorder: typeof bench.recorder = {
       ...bench.recorder,
       async record(announcements, session) {
-        portions += 1;
-        if (portions === 3) throw killed();
+        batches += 1;
+        if (batches === 3) throw killed();
         await bench.recorder.record(announcements, session);
       },
     };
     await assert.isRejected(bench.follower({ recorder }).step(), /killed/);
-    assert.strictEqual((await bench.eventLog()).length, 2 * PORTION_MOVES);
+    assert.strictEqual((await bench.eventLog()).length, 2 * BATCH_MOVES);
     assert.strictEqual((await bench.cursor())?.headNumber, 0, "the cursor hasn't passed a half-applied block");
     await bench.follower().step();
     assert.strictEqual((await bench.eventLog()).length, records.length);

@@ -1,6 +1,6 @@
 import { assert } from "chai";
 
-import { PORTION_BYTES } from "../../../api/features/chain-follower/portions.ts";
+import { BATCH_BYTES } from "../../../api/features/chain-follower/batches.ts";
 import type { TransactionRecord } from "../../../api/features/transactions/model.ts";
 import { bytes32, created, followerBench, foreignMoves, moved } from "../../fixtures/follower.ts";
 
@@ -79,7 +79,7 @@ describe("the continuity of the follower", () => {
     await bench.follower({ recorder }).step();
     assert.deepEqual(new Set(await statuses(records)), new Set(["funded"]));
     assert.strictEqual((await bench.eventTypes()).length, 100);
-    assert.ok(Math.max(...written) <= PORTION_BYTES, `a transaction announces ${Math.max(...written)} bytes`);
+    assert.ok(Math.max(...written) <= BATCH_BYTES, `a transaction announces ${Math.max(...written)} bytes`);
   });
 
   it("[D37] withdraws a release that was mined while a catch-up was between two pages", async () => {

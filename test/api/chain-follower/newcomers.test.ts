@@ -1,6 +1,6 @@
 import { assert } from "chai";
 
-import { WELCOME_MOVES } from "../../../api/features/chain-follower/newcomers.ts";
+import { ADOPTED_MOVES } from "../../../api/features/chain-follower/late-registration.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import { FakeIndexer } from "../../fixtures/fake-indexer.ts";
 import type { Move } from "../../fixtures/fake-indexer.ts";
@@ -69,7 +69,7 @@ describe("a wallet that registers after its escrows were created", () => {
   });
 
   it("gets more of them than fit in one transaction, without a gap and without strangers' escrows", async () => {
-    const count = WELCOME_MOVES + 30;
+    const count = ADOPTED_MOVES + 30;
     const escrowIds = Array.from({ length: count }, () => bytes32());
     for (const escrowId of escrowIds) bench.indexer.mine([createdBetween(escrowId), ...foreignMoves(1)]);
     await bench.follower().step();
@@ -88,7 +88,7 @@ describe("a wallet that registers after its escrows were created", () => {
 
   it("gets an escrow that leaves quarantine while it is given its moves", async () => {
     const held = bytes32();
-    const escrowIds = Array.from({ length: WELCOME_MOVES + 30 }, () => bytes32());
+    const escrowIds = Array.from({ length: ADOPTED_MOVES + 30 }, () => bytes32());
     bench.indexer.setReadable(held, false);
     for (const escrowId of [held, ...escrowIds]) bench.indexer.mine([createdBetween(escrowId)]);
     await bench.follower().step();
@@ -101,7 +101,7 @@ describe("a wallet that registers after its escrows were created", () => {
       bench.clock = new Date(bench.clock.getTime() + HOUR_MS);
     };
     await bench.follower({ onStep }).step();
-    assert.strictEqual(given[0], WELCOME_MOVES, "the quarantine ended in the middle");
+    assert.strictEqual(given[0], ADOPTED_MOVES, "the quarantine ended in the middle");
     const record = await bench.transactions.findOne({ escrowId: held }).lean();
     assert.deepEqual([record?.sellerAgentId, record?.status], ["agt_new_seller", "funded"]);
     const log = await logOf("agt_new_seller");

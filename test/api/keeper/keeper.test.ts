@@ -33,7 +33,7 @@ describe("the keeper", () => {
     const { escrowId, windowEnd } = await bench.delivered();
     const keeper = bench.keeper();
     await bench.passTo(windowEnd);
-    assert.deepEqual(await bench.step(keeper), { queued: 0, told: 0, looked: 0 });
+    assert.deepEqual(await bench.step(keeper), { queued: 0, notified: 0, looked: 0 });
     await bench.passTo(windowEnd + 1);
     assert.include(await bench.step(keeper), { queued: 1, looked: 1 });
     const { txHash } = await bench.finish(escrowId, "finalize", keeper);
@@ -85,9 +85,9 @@ describe("the keeper", () => {
       const record = await bench.record(delivery, { payloadReceivedAt });
       await bench.passTo(windowEnd + 1);
       const keeper = bench.keeper();
-      assert.deepEqual(await bench.step(keeper), { queued: 0, told: 1, looked: 0 });
-      assert.deepEqual(await bench.step(keeper), { queued: 0, told: 0, looked: 0 });
-      assert.deepEqual(await bench.step(bench.keeper({ processId: "another" })), { queued: 0, told: 0, looked: 0 });
+      assert.deepEqual(await bench.step(keeper), { queued: 0, notified: 1, looked: 0 });
+      assert.deepEqual(await bench.step(keeper), { queued: 0, notified: 0, looked: 0 });
+      assert.deepEqual(await bench.step(bench.keeper({ processId: "another" })), { queued: 0, notified: 0, looked: 0 });
       const [event, ...others] = await eventsOf("agt_buyer");
       assert.deepEqual(others, []);
       assert.ok(event !== undefined);
@@ -102,9 +102,9 @@ describe("the keeper", () => {
     const { deliveredAt } = await bench.delivered({ payloadReceivedAt: null });
     const keeper = bench.keeper();
     await bench.passTo(deliveredAt + 60);
-    assert.strictEqual((await bench.step(keeper)).told, 0);
+    assert.strictEqual((await bench.step(keeper)).notified, 0);
     await bench.passTo(deliveredAt + 71);
-    assert.strictEqual((await bench.step(keeper)).told, 1);
+    assert.strictEqual((await bench.step(keeper)).notified, 1);
     assert.lengthOf(await eventsOf("agt_buyer"), 1);
   });
 
@@ -118,9 +118,9 @@ describe("the keeper", () => {
       bench.records.clock = wallTime;
     };
     await passOnChainTo(deliveredAt + 70);
-    assert.strictEqual((await bench.step(keeper)).told, 0);
+    assert.strictEqual((await bench.step(keeper)).notified, 0);
     await passOnChainTo(deliveredAt + 71);
-    assert.strictEqual((await bench.step(keeper)).told, 1);
+    assert.strictEqual((await bench.step(keeper)).notified, 1);
     const [event] = await eventsOf("agt_buyer");
     assert.strictEqual(event?.occurredAt.getTime(), (deliveredAt + 71) * 1_000);
 
@@ -129,7 +129,7 @@ describe("the keeper", () => {
     await bench.record(inTime, { payloadReceivedAt: new Date((inTime.deliveredAt + 60) * 1_000) });
     await bench.record(without, { payloadReceivedAt: null });
     await passOnChainTo(without.windowEnd + 1);
-    assert.include(await bench.step(keeper), { queued: 1, told: 1 });
+    assert.include(await bench.step(keeper), { queued: 1, notified: 1 });
     assert.strictEqual((await bench.order(inTime.escrowId)).move, "finalize");
   });
 
@@ -139,7 +139,7 @@ describe("the keeper", () => {
     await bench.record(delivery, { payloadReceivedAt: new Date((deliveredAt + 60) * 1_000) });
     await bench.passTo(windowEnd + 1);
     const keeper = bench.keeper();
-    assert.include(await bench.step(keeper), { queued: 1, told: 0 });
+    assert.include(await bench.step(keeper), { queued: 1, notified: 0 });
     await bench.finish(escrowId, "finalize", keeper);
   });
 
@@ -147,7 +147,7 @@ describe("the keeper", () => {
     const { windowEnd } = await bench.delivered();
     await bench.delivered({ payloadReceivedAt: null });
     await bench.passTo(windowEnd + 3_601);
-    assert.deepEqual(await bench.step(bench.keeper({ key: undefined })), { queued: 0, told: 1, looked: 0 });
+    assert.deepEqual(await bench.step(bench.keeper({ key: undefined })), { queued: 0, notified: 1, looked: 0 });
     assert.strictEqual(await bench.models.orders.countDocuments({}), 0);
   });
 

@@ -22,7 +22,7 @@ describe("a delivery without a payload that a reorganisation removes", () => {
     const { escrow } = await bench.read(record);
     const overdueAt = (escrow?.deliveredAt ?? 0) + OVERDUE_SECONDS;
     bench.clock = new Date(overdueAt * 1_000);
-    assert.strictEqual(await deliveries().tellOverdue(overdueAt), 1);
+    assert.strictEqual(await deliveries().notifyOverdue(overdueAt), 1);
   };
   /** A deal whose delivery is left to its parties and then removed from the chain, with its follower. */
   async function removed() {
@@ -32,8 +32,8 @@ describe("a delivery without a payload that a reorganisation removes", () => {
     bench.indexer.mine([delivery(record)]);
     await follower.step();
     await tell(record);
-    const { escrow, leftToBuyer } = await bench.read(record);
-    assert.strictEqual(leftToBuyer, escrow?.deliveredAt);
+    const { escrow, buyerNotifiedAt } = await bench.read(record);
+    assert.strictEqual(buyerNotifiedAt, escrow?.deliveredAt);
     bench.indexer.rollBackTo(1);
     bench.indexer.mine();
     bench.indexer.mine();
@@ -46,7 +46,7 @@ describe("a delivery without a payload that a reorganisation removes", () => {
     const { record, follower } = await removed();
     await follower.step();
     const after = await bench.read(record);
-    assert.deepEqual([after.status, after.leftToBuyer], ["funded", undefined]);
+    assert.deepEqual([after.status, after.buyerNotifiedAt], ["funded", undefined]);
     const [submitted] = await logged("delivery.submitted");
     const [overdue] = await logged("delivery.overdue");
     const [reorged] = await logged("escrow.reorged");
@@ -65,8 +65,8 @@ describe("a delivery without a payload that a reorganisation removes", () => {
     const { record, follower } = await removed();
     bench.indexer.mine([delivery(record)]);
     await follower.step();
-    const { escrow, leftToBuyer } = await bench.read(record);
-    assert.strictEqual(leftToBuyer, undefined);
+    const { escrow, buyerNotifiedAt } = await bench.read(record);
+    assert.strictEqual(buyerNotifiedAt, undefined);
     const deliveredAt = escrow?.deliveredAt ?? 0;
     await bench.transactions.updateOne(
       { _id: record._id },

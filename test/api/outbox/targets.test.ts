@@ -1,8 +1,8 @@
 // Which addresses an event is sent to when several registrations name the same one (specification 6, decision 37).
 import { assert } from "chai";
 
-import { dispatchesOf } from "../../../api/features/outbox/put.ts";
-import type { DispatchTarget, OutgoingEvent } from "../../../api/features/outbox/put.ts";
+import { dispatchesOf } from "../../../api/features/outbox/enqueue.ts";
+import type { DispatchTarget, OutgoingEvent } from "../../../api/features/outbox/enqueue.ts";
 
 const EVENT: OutgoingEvent = {
   eventId: "evt_1",

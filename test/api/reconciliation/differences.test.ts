@@ -2,7 +2,7 @@
 import { assert } from "chai";
 
 import type { ChainEscrow } from "../../../api/chain/chain-client.ts";
-import { rereadsOf } from "../../../api/features/chain-follower/module.ts";
+import { recheckQueueOf } from "../../../api/features/chain-follower/module.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import type { TransactionRecord } from "../../../api/features/transactions/model.ts";
 import { START } from "../../fixtures/follower.ts";
@@ -49,7 +49,7 @@ describe("a difference between a copy and its contract", () => {
     });
   const states = async () => (await bench.differences()).map(({ state, looks }) => [state, looks]);
   const isWaiting = async ({ escrowId }: TransactionRecord) =>
-    (await rereadsOf(bench.connection).waiting(NETWORK, [escrowId])).size === 1;
+    (await recheckQueueOf(bench.connection).waiting(NETWORK, [escrowId])).size === 1;
 
   it("[D15] is looked at again once its pause has ended, and not before", async () => {
     const record = await bench.checkout();

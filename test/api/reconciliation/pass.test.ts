@@ -1,7 +1,7 @@
 // How the daily comparison goes through many copies, on several processes and over kills.
 import { assert } from "chai";
 
-import { rereadsOf } from "../../../api/features/chain-follower/module.ts";
+import { recheckQueueOf } from "../../../api/features/chain-follower/module.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import {
   comparisonBench,
@@ -86,7 +86,7 @@ describe("the daily comparison of many copies", () => {
     await one.run(log);
     assert.deepEqual([bench.askedEscrows, await bench.pass()], [[], null]);
     bench.head = HEAD + 100;
-    await rereadsOf(bench.connection).request(NETWORK, held.escrowId, new Error("held"), bench.now());
+    await recheckQueueOf(bench.connection).request(NETWORK, held.escrowId, new Error("held"), bench.now());
     await bench.transactions.updateOne({ _id: held._id }, { status: "funded" });
     await one.run(log);
     assert.deepInclude((await bench.pass())?.finished, { escrows: 2, skipped: 1 });

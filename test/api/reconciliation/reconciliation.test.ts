@@ -3,7 +3,7 @@ import { assert } from "chai";
 
 import { createLogger } from "../../../api/lib/logger.ts";
 import { reconciliationModule } from "../../../api/features/reconciliation/module.ts";
-import { rereadsOf } from "../../../api/features/chain-follower/module.ts";
+import { recheckQueueOf } from "../../../api/features/chain-follower/module.ts";
 import type { ReconciliationModuleDeps } from "../../../api/features/reconciliation/module.ts";
 import type { TransactionRecord } from "../../../api/features/transactions/model.ts";
 import { startTestApi } from "../../fixtures/api.ts";
@@ -225,7 +225,7 @@ describe("the daily comparison of copies with the contracts", () => {
         transactions: transactions(),
         standings: standings(),
         progress: { reached: async () => new Map([[NETWORK, (await chain.head()).number]]) },
-        rereads: { ...rereadsOf(container.connection), request: () => Promise.resolve() },
+        rechecks: { ...recheckQueueOf(container.connection), request: () => Promise.resolve() },
         syncScores: () => Promise.resolve(),
         metrics: { addGauge: () => undefined },
         now: () => clock,

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 
 import { assert } from "chai";
 
-import { dispatchesOf } from "../../../api/features/outbox/put.ts";
+import { dispatchesOf } from "../../../api/features/outbox/enqueue.ts";
 import { createDispatchLog } from "../../../api/features/webhooks/dispatches/log.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";

@@ -6,7 +6,7 @@ import { EventLog } from "../../../api/features/events/log.ts";
 import { eventModels } from "../../../api/features/events/model.ts";
 import type { EventModels } from "../../../api/features/events/model.ts";
 import { OUTBOX_DEFAULTS } from "../../../api/features/outbox/outbox.ts";
-import { createOutboxWriter, dispatchesOf } from "../../../api/features/outbox/put.ts";
+import { createOutboxWriter, dispatchesOf } from "../../../api/features/outbox/enqueue.ts";
 import { createWebhookSend } from "../../../api/features/webhooks/dispatches/attempt.ts";
 import { webhookSecretModel } from "../../../api/features/webhooks/secrets/model.ts";
 import { createWebhookSecrets } from "../../../api/features/webhooks/secrets/service.ts";
@@ -52,7 +52,7 @@ describe("the body of an event's delivery", () => {
     const dispatches = dispatchesOf({ ...event, bodyJson: null }, [targetOf(AGENT)], now());
     const [{ _id: dispatchId } = { _id: "" }] = dispatches;
     const writer = createOutboxWriter(outbox.models);
-    await withTransaction(outbox.connection, (session) => writer.put(dispatches, session));
+    await withTransaction(outbox.connection, (session) => writer.enqueue(dispatches, session));
 
     await dispatcher.drain();
     assert.deepEqual(sent, []);

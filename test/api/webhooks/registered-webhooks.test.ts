@@ -6,7 +6,7 @@ import { withTransaction } from "../../../api/db/connection.ts";
 import { newId } from "../../../api/lib/ids.ts";
 import { EVENT_TYPES } from "../../../api/features/events/model.ts";
 import type { EventType } from "../../../api/features/events/model.ts";
-import type { DispatchTarget } from "../../../api/features/outbox/put.ts";
+import type { DispatchTarget } from "../../../api/features/outbox/enqueue.ts";
 import { assertError, assertInvalid, startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
 import { act, deliverDeal, fundedDeal, openMarket } from "../../fixtures/deals.ts";

@@ -8,8 +8,8 @@ import { createLanes } from "../../../api/features/outbox/lanes.ts";
 import { outboxModels } from "../../../api/features/outbox/model.ts";
 import { OUTBOX_TIMINGS } from "../../../api/features/outbox/module.ts";
 import { createOutbox } from "../../../api/features/outbox/outbox.ts";
-import { createOutboxWriter, dispatchesOf } from "../../../api/features/outbox/put.ts";
-import type { DispatchTarget } from "../../../api/features/outbox/put.ts";
+import { createOutboxWriter, dispatchesOf } from "../../../api/features/outbox/enqueue.ts";
+import type { DispatchTarget } from "../../../api/features/outbox/enqueue.ts";
 import { SLOT_LIMITS } from "../../../api/features/outbox/slots.ts";
 import { createWebhookSender } from "../../../api/features/webhooks/dispatches/sender.ts";
 import { withTransaction } from "../../../api/db/connection.ts";
@@ -91,7 +91,7 @@ export async function measureFairness(bench: FollowerBench, hangingSellers: numb
       bodyJson: "{}",
     };
     const dispatches = dispatchesOf(event, targets, new Date());
-    await withTransaction(bench.connection, (session) => writer.put(dispatches, session));
+    await withTransaction(bench.connection, (session) => writer.enqueue(dispatches, session));
     dispatcher.wake();
   }
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createLanes } from "../../../api/features/outbox/lanes.ts";
 import { outboxModels } from "../../../api/features/outbox/model.ts";
 import { createOutbox, OUTBOX_DEFAULTS } from "../../../api/features/outbox/outbox.ts";
-import { createOutboxWriter, dispatchesOf } from "../../../api/features/outbox/put.ts";
+import { createOutboxWriter, dispatchesOf } from "../../../api/features/outbox/enqueue.ts";
 import { withTransaction } from "../../../api/db/connection.ts";
 import type { FollowerBench } from "../../fixtures/follower.ts";
 import { deliveryOf, fundingOf, MOVES_PER_DEAL, releaseOf, storeCheckouts, WRITTEN } from "./deals.ts";
@@ -118,12 +118,12 @@ export async function measureClaims(bench: FollowerBench, waiting: number) {
     );
   for (let start = 0; start < waiting; start += 1_000) {
     const batch = Array.from({ length: 1_000 }, (_, n) => dispatch("agt_slow", start + n)).flat();
-    await withTransaction(bench.connection, (session) => writer.put(batch, session));
+    await withTransaction(bench.connection, (session) => writer.enqueue(batch, session));
   }
   while ((await lanes.admit()) > 0);
   await models.lanes.updateMany({}, { isSlow: true });
   const own = Array.from({ length: CLAIMED }, (_, n) => dispatch(`agt_${n % CLAIMING_AGENTS}`, waiting + n)).flat();
-  await withTransaction(bench.connection, (session) => writer.put(own, session));
+  await withTransaction(bench.connection, (session) => writer.enqueue(own, session));
   while ((await lanes.admit()) > 0);
 
   let claimed = 0;

@@ -4,8 +4,8 @@ import { isDuplicateKey, withTransaction } from "../../../db/connection.ts";
 import { ApiError } from "../../../http/errors.ts";
 import { sha256Hex } from "../../../lib/ids.ts";
 import type { DispatchModel, DispatchRecord } from "../../outbox/model.ts";
-import { redeliveryOf } from "../../outbox/put.ts";
-import type { OutboxWriter } from "../../outbox/put.ts";
+import { redeliveryOf } from "../../outbox/enqueue.ts";
+import type { OutboxWriter } from "../../outbox/enqueue.ts";
 import type { Registrations } from "../registrations/service.ts";
 import { notActive } from "./redeliveries.ts";
 import type { WebhookRecord } from "../registrations/model.ts";
@@ -113,7 +113,7 @@ export function createMissedEvents({ connection, dispatches, ...options }: Misse
         redeliveryOf(latest, { _id: `dlv_${sha256Hex(`${latest._id}|missed`).slice(0, ID_HEX_LENGTH)}`, url, now: at }),
       );
       try {
-        await withTransaction(connection, (session) => writer.put(again, session));
+        await withTransaction(connection, (session) => writer.enqueue(again, session));
         return again.length;
       } catch (error) {
         // Another call has queued one of them. The next read finds it waiting.

@@ -5,8 +5,8 @@ import { ApiError } from "../../../http/errors.ts";
 import type { Operation } from "../../../http/operation.ts";
 import { recordEventId } from "../../events/event-id.ts";
 import type { DispatchModel, DispatchRecord } from "../../outbox/model.ts";
-import { pingOf, redeliveryOf } from "../../outbox/put.ts";
-import type { OutboxWriter } from "../../outbox/put.ts";
+import { pingOf, redeliveryOf } from "../../outbox/enqueue.ts";
+import type { OutboxWriter } from "../../outbox/enqueue.ts";
 import type { DispatchLog } from "./log.ts";
 import type { WebhookHealth } from "../registrations/health.ts";
 import type { Registrations } from "../registrations/service.ts";
@@ -68,7 +68,7 @@ export function createRedeliveries(options: RedeliveriesOptions): Redeliveries {
     if (earlier !== null) return earlier;
     const dispatch = await create(_id, at);
     try {
-      await withTransaction(connection, (session) => writer.put([dispatch], session));
+      await withTransaction(connection, (session) => writer.enqueue([dispatch], session));
     } catch (error) {
       // A repeat of this request was faster.
       if (!isDuplicateKey(error)) throw error;

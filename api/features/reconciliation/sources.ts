@@ -1,7 +1,7 @@
 import type { ChainClient } from "../../chain/chain-client.ts";
 import type { Network } from "../../config/constants.ts";
 import type { StandingRecord } from "../agents/model.ts";
-import type { EscrowRereads } from "../chain-follower/rereads.ts";
+import type { RecheckQueue } from "../chain-follower/recheck-queue.ts";
 import type { TransactionRecord } from "../transactions/model.ts";
 import { escrowDifferences, scoreDifferences } from "./compare.ts";
 import type { ComparedKind, FieldDifference } from "./model.ts";
@@ -26,17 +26,17 @@ export interface Comparison {
 }
 
 /** Dependencies of the comparisons. */
-export interface SidesDeps {
+export interface SourcesDeps {
   network: Network;
   chain: Pick<ChainClient, "escrowAt" | "scoreAt">;
-  rereads: Pick<EscrowRereads, "waiting">;
+  rechecks: Pick<RecheckQueue, "waiting">;
 }
 
 /** Compares copies with the contracts. Copies must be read after the block was determined. */
-export function createSides({ network, chain, rereads }: SidesDeps) {
+export function createSources({ network, chain, rechecks }: SourcesDeps) {
   return {
     async escrows(records: readonly TransactionRecord[], block: ComparedBlock): Promise<Comparison[]> {
-      const waiting = await rereads.waiting(
+      const waiting = await rechecks.waiting(
         network,
         records.map(({ escrowId }) => escrowId),
       );
@@ -67,4 +67,4 @@ export function createSides({ network, chain, rereads }: SidesDeps) {
   };
 }
 
-export type Sides = ReturnType<typeof createSides>;
+export type Sources = ReturnType<typeof createSources>;

@@ -4,27 +4,27 @@ import type { ReadEvent } from "../../indexer/schemas.ts";
 import type { TransactionModel } from "../transactions/model.ts";
 
 /** Maximum number of moves that one database transaction applies. */
-export const PORTION_MOVES = 200;
+export const BATCH_MOVES = 200;
 /** Maximum number of bytes that one database transaction is expected to write. */
-export const PORTION_BYTES = 8 * 1024 * 1024;
+export const BATCH_BYTES = 8 * 1024 * 1024;
 
-/** Splits items in order into portions of limited count and weight. A heavier item is a portion of its own. */
-export function portionsOf<T>(items: readonly T[], bytesOf: (item: T) => number): T[][] {
-  const portions: T[][] = [];
-  let portion: T[] = [];
+/** Splits items in order into batches of limited count and weight. A heavier item is a batch of its own. */
+export function toBatches<T>(items: readonly T[], bytesOf: (item: T) => number): T[][] {
+  const batches: T[][] = [];
+  let batch: T[] = [];
   let bytes = 0;
   for (const item of items) {
     const weight = bytesOf(item);
-    if (portion.length > 0 && (portion.length === PORTION_MOVES || bytes + weight > PORTION_BYTES)) {
-      portions.push(portion);
-      portion = [];
+    if (batch.length > 0 && (batch.length === BATCH_MOVES || bytes + weight > BATCH_BYTES)) {
+      batches.push(batch);
+      batch = [];
       bytes = 0;
     }
-    portion.push(item);
+    batch.push(item);
     bytes += weight;
   }
-  if (portion.length > 0) portions.push(portion);
-  return portions;
+  if (batch.length > 0) batches.push(batch);
+  return batches;
 }
 
 /** Moves whose event contains the deal's whole payload. The log has it, and dispatches have no body of their own. */
@@ -35,7 +35,7 @@ const PAYLOAD_COPIES = 2;
 const PLAIN_MOVE_BYTES = 4_096;
 
 /** How many bytes are read and written to apply a page's events, estimated from their stored records. */
-export async function payloadSizes(transactions: TransactionModel, network: Network, events: readonly ReadEvent[]) {
+export async function readPayloadSizes(transactions: TransactionModel, network: Network, events: readonly ReadEvent[]) {
   const escrowIds = [...new Set(events.map(({ escrowId }) => escrowId))];
   const found =
     escrowIds.length === 0

@@ -31,7 +31,7 @@ export interface OutgoingEvent {
 /** Puts dispatches into the outbox. */
 export interface OutboxWriter {
   /** Writes dispatches in the transaction that records their event. Only inserts, so transactions don't conflict here. */
-  put(dispatches: readonly DispatchRecord[], session: ClientSession): Promise<void>;
+  enqueue(dispatches: readonly DispatchRecord[], session: ClientSession): Promise<void>;
   /**
    * Drops pending dispatches of these events, because the events were withdrawn. Running attempts aren't repeated. Durable
    * dispatches continue, so that an address gets every event of a chain in order.
@@ -166,7 +166,7 @@ export function pingOf(
 /** Creates the writer of the outbox. */
 export function createOutboxWriter({ dispatches, arrivals }: OutboxModels): OutboxWriter {
   return {
-    async put(records, session) {
+    async enqueue(records, session) {
       if (records.length === 0) return;
       const agentIds = [...new Set(records.map(({ agentId }) => agentId))];
       await insertPlain(dispatches, records, session);

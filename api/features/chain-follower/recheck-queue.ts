@@ -5,15 +5,15 @@ import { followerModels, quarantineId } from "./model.ts";
 import { AT_ONCE, storedError } from "./quarantine.ts";
 
 /** Has escrows read again from the subgraph. */
-export interface EscrowRereads {
+export interface RecheckQueue {
   /** Whether the moves of these escrows wait, by lower-case id: their copies are known to be old. */
   waiting(network: Network, escrowIds: readonly string[]): Promise<Set<string>>;
   /** Has the follower read an escrow's moves and state again as soon as it can, in any process. */
   request(network: Network, escrowId: `0x${string}`, reason: Error, now: Date): Promise<void>;
 }
 
-/** Rereads through the quarantine: the follower compares a quarantined escrow with the chain before it ends it. */
-export function escrowRereads(connection: Connection): EscrowRereads {
+/** Rechecks through the quarantine: the follower compares a quarantined escrow with the chain before it ends it. */
+export function recheckQueue(connection: Connection): RecheckQueue {
   const { quarantine } = followerModels(connection);
   return {
     async waiting(network, escrowIds) {

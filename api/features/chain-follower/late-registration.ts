@@ -11,7 +11,7 @@ import { followerModels } from "./model.ts";
 import type { AppliedEventRecord, FollowerModels, NewcomerRecord } from "./model.ts";
 
 /** How many moves a newcomer gets in one transaction. */
-export const WELCOME_MOVES = 200;
+export const ADOPTED_MOVES = 200;
 
 /** Id of a newcomer on a network. */
 export function newcomerId(network: Network, wallet: string): string {
@@ -45,7 +45,7 @@ export function chainNewcomers(connection: Connection): Newcomers {
 }
 
 /** Dependencies of giving newcomers their moves. */
-export interface WelcomeOptions {
+export interface AdoptionOptions {
   transactions: TransactionModel;
   models: FollowerModels;
   recorder: EventRecorder;
@@ -70,7 +70,7 @@ function announcementsFor(agentId: string, move: AppliedEventRecord, record: Tra
  * Takes newcomers among an escrow's parties back before its first move. They may have passed its moves while those
  * weren't applied. The events that they have already aren't recorded twice.
  */
-export async function takeNewcomersBack(
+export async function requeue(
   { newcomers }: Pick<FollowerModels, "newcomers">,
   network: Network,
   { buyer, seller, events }: IndexedEscrow,
@@ -85,15 +85,15 @@ export async function takeNewcomersBack(
 }
 
 /** Gives a newcomer its next moves; false if there are none left. */
-export async function welcomeNewcomer(
-  { transactions, models, recorder, newcomer, readTo }: WelcomeOptions,
+export async function adoptEarlierEscrows(
+  { transactions, models, recorder, newcomer, readTo }: AdoptionOptions,
   session: ClientSession,
 ): Promise<boolean> {
   const { _id, network, wallet, agentId, after } = newcomer;
   const moves = await models.applied
     .find({ network, parties: wallet, ordinal: { $gt: after, $lte: readTo } }, null, { session })
     .sort({ ordinal: 1 })
-    .limit(WELCOME_MOVES)
+    .limit(ADOPTED_MOVES)
     .lean<AppliedEventRecord[]>();
   const transactionIds = [...new Set(moves.map(({ transactionId }) => transactionId))];
   const found = await transactions
@@ -122,7 +122,7 @@ export async function welcomeNewcomer(
   });
   await recorder.record(announcements, session);
   const last = moves.at(-1);
-  if (moves.length < WELCOME_MOVES || last === undefined) {
+  if (moves.length < ADOPTED_MOVES || last === undefined) {
     await models.newcomers.deleteOne({ _id }, { session });
     return false;
   }
