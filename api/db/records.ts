@@ -100,6 +100,7 @@ export function collection<Fields extends object>(
   fields: Fields,
   indexes: Indexes = [],
 ): Model<RecordOf<Fields>> {
+  // Mongoose refuses a second schema under the same name, and a connection may be asked for a collection again.
   const earlier: { schema: { obj: unknown } } | undefined = connection.models[model];
   if (earlier?.schema.obj === fields) return earlier as unknown as Model<RecordOf<Fields>>;
   const schema = new Schema(fields, {

@@ -1,30 +1,18 @@
-import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
 import { isDuplicateKey } from "../db/connection.ts";
 import { fromNow, isFree } from "../db/leases.ts";
+import { collection, date, text } from "../db/records.ts";
+import type { RecordOf } from "../db/records.ts";
 
 /** The stored state of a lease. */
-export interface LeaseRecord {
-  _id: string;
-  owner: string;
-  expiresAt: Date;
-}
+const leaseFields = { _id: text, owner: text, expiresAt: date };
 
-export type LeaseModel = Model<LeaseRecord>;
-
-const leaseSchema = new Schema<LeaseRecord>(
-  {
-    _id: { type: String, required: true },
-    owner: { type: String, required: true },
-    expiresAt: { type: Date, required: true },
-  },
-  { collection: "leases", versionKey: false, strict: "throw" },
-);
+export type LeaseModel = Model<RecordOf<typeof leaseFields>>;
 
 /** The collection of leases. */
 export function leaseModel(connection: Connection): LeaseModel {
-  return connection.model<LeaseRecord>("Lease", leaseSchema);
+  return collection(connection, "Lease", "leases", leaseFields);
 }
 
 /**

@@ -252,9 +252,7 @@ export class Applier {
     const records = await this.#deps.transactions
       .find({ network: this.#deps.network, escrowId: { $in: escrowIds as `0x${string}`[] } }, null, { session })
       .lean<TransactionRecord[]>();
-    const applied = await this.#deps.models.applied
-      .find({ _id: { $in: moveIds } }, null, { session })
-      .lean<AppliedEventRecord[]>();
+    const applied = await this.#deps.models.applied.find({ _id: { $in: moveIds } }, null, { session }).lean();
     const held = await this.#deps.models.quarantine
       .find({ _id: { $in: escrowIds.map((escrowId) => this.#heldId(escrowId)) } }, { escrowId: 1 }, { session })
       .lean();

@@ -45,7 +45,7 @@ export async function findFork(
       .findOne({ network, live: true, ordinal: { $lte: newest } }, { ordinal: 1, blockHash: 1 })
       .sort({ ordinal: -1 })
       .skip(rank)
-      .lean<Anchor | null>();
+      .lean();
   const isOnChain = async (move: Anchor): Promise<boolean> => {
     const [first] = (await indexer.eventsFrom(BigInt(move.ordinal), 1)).events;
     return first !== undefined && isSame(move, first);

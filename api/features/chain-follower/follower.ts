@@ -10,9 +10,11 @@ import type { Applied, Applier, CursorPosition } from "./applier.ts";
 import { confirmedOf, isUnconfirmed, waitingMoves } from "./confirmations.ts";
 import type { Confirmed } from "./confirmations.ts";
 import { anchorOf, continuationOf, findFork } from "./continuity.ts";
-import type { AppliedEventRecord, CursorRecord, FollowerModels, NewcomerRecord } from "./model.ts";
+import type { AppliedEventRecord, CursorRecord, FollowerModels } from "./model.ts";
 import { readPayloadSizes, toBatches } from "./batches.ts";
 import { CursorMovedError, isPoison, retryAfter, storedError } from "./quarantine.ts";
+import { stepOf } from "./step.ts";
+import type { FollowerStep } from "./step.ts";
 
 /** Events per read: graph-node's maximum. */
 const PAGE_SIZE = 1_000;
@@ -51,19 +53,6 @@ export interface FollowerOptions {
   confirmations: number;
   /** Called after each page with what was applied. */
   onStep?: (step: FollowerStep) => Promise<void>;
-}
-
-/** The result of one page of the subgraph's events. */
-export interface FollowerStep {
-  head: IndexedBlock;
-  /** Unix seconds up to which everything has been applied, unless `hasMore`; null if that isn't known. */
-  appliedTime: number | null;
-  applied: number;
-  withdrawn: number;
-  /** Wallets whose deals have settled or lost their settlement. */
-  settledWallets: string[];
-  /** True if there are more pages, so that not everything up to `head` has been applied. */
-  hasMore: boolean;
 }
 
 const NO_POSITION: CursorPosition = { anchor: null, headNumber: 0, height: 0, epoch: 0, forkOrdinal: null };
@@ -134,22 +123,6 @@ export class Follower implements RepeatedLoop {
   #position(fields: Partial<CursorPosition> = {}): CursorPosition {
     const { anchor, headNumber, height, epoch, forkOrdinal } = this.#cursor ?? NO_POSITION;
     return { anchor, headNumber, height, epoch, forkOrdinal, ...fields };
-  }
-
-  #stepOf(
-    head: IndexedBlock,
-    hasMore: boolean,
-    done: readonly Applied[] = [],
-    appliedTime: number | null = null,
-  ): FollowerStep {
-    return {
-      head,
-      appliedTime,
-      applied: done.reduce((sum, { freshCount }) => sum + freshCount, 0),
-      withdrawn: done.reduce((sum, { withdrawnCount }) => sum + withdrawnCount, 0),
-      settledWallets: [...new Set(done.flatMap(({ settledWallets }) => [...settledWallets]))],
-      hasMore,
-    };
   }
 
   /** Quarantines an escrow: its moves wait, and those of all others continue. */
@@ -242,7 +215,7 @@ export class Follower implements RepeatedLoop {
       .find({ network: this.#deps.network, live: true, ordinal: { $gt: forkOrdinal }, epoch: { $lt: epoch } })
       .sort({ ordinal: -1 })
       .limit(PAGE_SIZE)
-      .lean<AppliedEventRecord[]>();
+      .lean();
     const minedAgain = waitingMoves(this.#deps.network, confirmed);
     const gone = missing.filter(({ _id }) => !minedAgain.has(_id));
     for (const batch of toBatches(gone, () => 0)) done.push(...(await this.#withdrawPart(batch)));
@@ -320,7 +293,7 @@ export class Follower implements RepeatedLoop {
     const newcomer = await this.#deps.models.newcomers
       .findOne({ network: this.#deps.network, dueAt: { $lte: now } })
       .sort({ dueAt: 1 })
-      .lean<NewcomerRecord | null>();
+      .lean();
     if (newcomer === null || this.#cursor === undefined) return false;
     try {
       const adopted = await this.#deps.applier.adopt({ cursor: this.#cursor, next: this.#position() }, newcomer);
@@ -356,19 +329,18 @@ export class Follower implements RepeatedLoop {
   /** @param withUpkeep whether to look for quarantined escrows and newcomers, also if nothing was applied */
   async #look(withUpkeep: boolean): Promise<FollowerStep> {
     if (!this.#isCursorLoaded) {
-      this.#cursor =
-        (await this.#deps.models.cursors.findOne({ _id: this.#deps.network }).lean<CursorRecord | null>()) ?? undefined;
+      this.#cursor = (await this.#deps.models.cursors.findOne({ _id: this.#deps.network }).lean()) ?? undefined;
       this.#isCursorLoaded = true;
     }
     const { anchor, height } = this.#position();
     const { block: head, events } = await this.#deps.indexer.eventsFrom(BigInt(anchor?.ordinal ?? 0), PAGE_SIZE);
-    if (head.number < height && !(await this.#isChainShorterThan(height))) return this.#stepOf(head, false);
+    if (head.number < height && !(await this.#isChainShorterThan(height))) return stepOf(head, false);
     this.#shorterSince = undefined;
 
     const fresh = continuationOf(anchor, events);
     if (fresh === undefined) {
       if (this.#cursor !== undefined) await this.#rewind(this.#cursor, head);
-      return this.#stepOf(head, true);
+      return stepOf(head, true);
     }
     const confirmed = confirmedOf(fresh, head, this.#deps.confirmations);
     const last = confirmed.events.at(-1);
@@ -376,7 +348,7 @@ export class Follower implements RepeatedLoop {
     if (isFull && confirmed.waiting.length === 0 && last !== undefined) {
       const done = await this.#applyPage(confirmed.events, this.#afterEvent(last, head.number));
       this.#isCatchingUp = true;
-      return this.#stepOf(head, true, done);
+      return stepOf(head, true, done);
     }
     const end = this.#position({
       anchor: last === undefined ? anchor : anchorOf(last),
@@ -389,12 +361,12 @@ export class Follower implements RepeatedLoop {
     this.#isCatchingUp = false;
     // A full page may lack moves of the new branch that wait behind it.
     const isWithdrawn = isFull || (await this.#withdrawMissing(done, confirmed));
-    if (!isWithdrawn) return this.#stepOf(head, true, done);
-    if (!withUpkeep && done.length === 0) return this.#stepOf(head, false, done, confirmed.timestamp);
+    if (!isWithdrawn) return stepOf(head, true, done);
+    if (!withUpkeep && done.length === 0) return stepOf(head, false, done, confirmed.timestamp);
     done.push(...(await this.#releaseQuarantined(head, confirmed)));
     const hasMore = await this.#adoptNext();
     this.#upkeepAt = hasMore ? 0 : performance.now() + UPKEEP_EVERY_MS;
-    return this.#stepOf(head, hasMore, done, confirmed.timestamp);
+    return stepOf(head, hasMore, done, confirmed.timestamp);
   }
 
   #isCursorDue(): boolean {

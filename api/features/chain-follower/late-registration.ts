@@ -94,7 +94,7 @@ export async function adoptEarlierEscrows(
     .find({ network, parties: wallet, ordinal: { $gt: after, $lte: readTo } }, null, { session })
     .sort({ ordinal: 1 })
     .limit(ADOPTED_MOVES)
-    .lean<AppliedEventRecord[]>();
+    .lean();
   const transactionIds = [...new Set(moves.map(({ transactionId }) => transactionId))];
   const found = await transactions
     .find({ _id: { $in: transactionIds }, unsolicited: true }, null, { session })

@@ -41,7 +41,7 @@ export function quarantineControl(connection: Connection): QuarantineControl {
         ...(network === undefined ? {} : { network }),
         ...(escrowIds === undefined ? {} : { escrowId: { $in: [...escrowIds] } }),
       };
-      return quarantine.find(filter).sort({ createdAt: 1, _id: 1 }).lean<QuarantineRecord[]>();
+      return quarantine.find(filter).sort({ createdAt: 1, _id: 1 }).lean();
     },
 
     async retry(escrows) {
@@ -49,7 +49,7 @@ export function quarantineControl(connection: Connection): QuarantineControl {
     },
 
     async outcomeOf(escrows) {
-      const left = await quarantine.find({ _id: { $in: idsOf(escrows) } }).lean<QuarantineRecord[]>();
+      const left = await quarantine.find({ _id: { $in: idsOf(escrows) } }).lean();
       const leftIds = new Set(idsOf(left));
       // A failed attempt sets the time of the next one.
       const isTried = ({ retryAt }: QuarantineRecord) => retryAt.getTime() !== AT_ONCE.getTime();

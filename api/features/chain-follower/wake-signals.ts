@@ -1,22 +1,17 @@
-import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
 import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
+import { collection, number, oneOf } from "../../db/records.ts";
+import type { RecordOf } from "../../db/records.ts";
 import type { BackgroundLoop } from "../../jobs/background-loop.ts";
 import { followChanges } from "../../jobs/change-loop.ts";
 import type { Logger } from "../../lib/logger.ts";
 
 /** The count of wakes of a network's follower. */
-interface WakeRecord {
-  _id: Network;
-  wakes: number;
-}
+const wakeFields = { _id: oneOf(NETWORKS), wakes: number };
 
-const schema = new Schema<WakeRecord>(
-  { _id: { type: String, enum: NETWORKS, required: true }, wakes: { type: Number, required: true } },
-  { collection: "chain_wakes", versionKey: false, strict: "throw" },
-);
+type WakeRecord = RecordOf<typeof wakeFields>;
 
 /**
  * Wakes followers in any process of the service, by a change stream of MongoDB: the worker may be another process than the
@@ -27,7 +22,7 @@ export class WakeSignals {
   readonly #log: Logger;
 
   constructor({ connection, log }: { connection: Connection; log: Logger }) {
-    this.#model = connection.model<WakeRecord>("ChainWake", schema);
+    this.#model = collection(connection, "ChainWake", "chain_wakes", wakeFields);
     this.#log = log;
   }
 

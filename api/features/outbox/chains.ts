@@ -52,7 +52,7 @@ export function createChains({ dispatches, arrivals }: OutboxModels): Chains {
   const { db: connection } = dispatches;
 
   function firstOf(link: ChainLink): Promise<ChainLink | null> {
-    return dispatches.findOne(chainFilter(link)).sort({ seq: 1 }).lean<ChainLink | null>();
+    return dispatches.findOne(chainFilter(link)).sort({ seq: 1 }).lean();
   }
 
   /** Makes the scheduled dispatches after the first one of a chain wait for it. */
@@ -104,7 +104,7 @@ export function createChains({ dispatches, arrivals }: OutboxModels): Chains {
       return withTransaction(connection, async (session) => {
         const updated = await dispatches
           .findOneAndUpdate(filter, change, { session, returnDocument: "after", updatePipeline: true, hint: BY_ID })
-          .lean<DispatchRecord | null>();
+          .lean();
         if (updated !== null && updated.status !== "pending") await releaseNext(updated, session);
         return updated;
       });

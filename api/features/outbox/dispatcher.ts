@@ -106,7 +106,8 @@ export class Dispatcher implements RepeatedLoop {
 
   /** Ends the current pause a moment later, so that many arrivals cost few looks. */
   wakeSoon(): void {
-    this.#waking ??= setTimeout(() => {
+    if (this.#waking !== undefined) return;
+    this.#waking = setTimeout(() => {
       this.#waking = undefined;
       this.wake();
     }, WAKE_DELAY_MS).unref();

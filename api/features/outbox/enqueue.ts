@@ -115,7 +115,7 @@ export function dispatchesOf(event: OutgoingEvent, targets: readonly DispatchTar
  * doesn't wait for other dispatches, because it is out of order anyway.
  */
 export function redeliveryOf(
-  original: DispatchRecord,
+  original: Omit<DispatchRecord, "attempts">,
   { _id, url, now }: { _id: string; url: string; now: Date },
 ): DispatchRecord {
   return {

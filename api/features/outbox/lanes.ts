@@ -89,7 +89,7 @@ export function createLanes({ dispatches, lanes, arrivals }: OutboxModels, lease
               taken("nextDueAt", leaseMs, { holder: newHolder(), arrivedAt: null }),
               { returnDocument: "after", updatePipeline: true },
             )
-            .lean<LaneRecord | null>(),
+            .lean(),
         ),
       );
       return claimed.filter((lane) => lane !== null);

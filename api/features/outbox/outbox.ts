@@ -120,7 +120,7 @@ export function createOutbox(models: OutboxModels, options: OutboxOptions): Outb
     if (endsLink) return chains.update(filter, change);
     return model
       .findOneAndUpdate(filter, change, { returnDocument: "after", updatePipeline: true, hint: BY_ID })
-      .lean<DispatchRecord | null>();
+      .lean();
   }
 
   /** Starts an attempt, or records that there were too many. Returns null if another turn was first. */

@@ -150,8 +150,8 @@ export const EVENT_FAULTS: ApiMutant[] = [
   {
     fault: "a repeat looks for the webhook before the delivery that it has put",
     file: REDELIVERIES,
-    from: "const earlier = operation.isRepeat\n",
-    to: "const earlier = operation.isRepeat && at < now()\n",
+    from: "const earlier = operation.isRepeat ?",
+    to: "const earlier = operation.isRepeat && at < now() ?",
     tests: REDELIVERY_TESTS,
   },
   {

@@ -58,7 +58,7 @@ export function createDispatchLog(model: DispatchModel): DispatchLog {
     },
 
     async get(agentId, dispatchId) {
-      const found = await model.findOne({ _id: dispatchId, agentId }).lean<DispatchRecord | null>();
+      const found = await model.findOne({ _id: dispatchId, agentId }).lean();
       if (found === null) throw new ApiError("not_found", { details: { deliveryId: dispatchId } });
       return found;
     },

@@ -104,9 +104,7 @@ export function createMissedEvents({ connection, dispatches, ...options }: Misse
       const sent = await dispatches
         .find(dispatchesOfEvents(agentId, webhookId, eventIds), { _id: 1, createdAt: 1, eventId: 1, status: 1 })
         .lean();
-      const missed = await dispatches
-        .find({ _id: { $in: latestMissed(sent) } }, { attempts: 0 })
-        .lean<DispatchRecord[]>();
+      const missed = await dispatches.find({ _id: { $in: latestMissed(sent) } }, { attempts: 0 }).lean();
       const at = now();
       const again = missed.map((latest) =>
         // The id derives from the failed dispatch, so two calls can't both send it again.

@@ -62,9 +62,7 @@ export function createRedeliveries(options: RedeliveriesOptions): Redeliveries {
   ): Promise<DispatchRecord> {
     const at = now();
     const _id = operation.newId("dlv", at);
-    const earlier = operation.isRepeat
-      ? await dispatches.findOne({ _id, agentId }).lean<DispatchRecord | null>()
-      : null;
+    const earlier = operation.isRepeat ? await dispatches.findOne({ _id, agentId }).lean() : null;
     if (earlier !== null) return earlier;
     const dispatch = await create(_id, at);
     try {

@@ -70,7 +70,7 @@ export function createWebhookHealth({ connection, webhooks, recorder, now }: Web
           [{ $set: { failingSince: { $ifNull: ["$failingSince", at] } } }],
           { returnDocument: "after", updatePipeline: true },
         )
-        .lean<WebhookRecord | null>();
+        .lean();
       const since = failing?.failingSince?.getTime() ?? at.getTime();
       if (failing !== null && at.getTime() - since >= WEBHOOK_DISABLED_AFTER_MS) await disable(failing);
     },

@@ -1,83 +1,60 @@
-import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
+import { collection, date, flag, listOf, mixed, nullable, number, oneOf, text } from "../../../db/records.ts";
+import type { RecordOf } from "../../../db/records.ts";
 import { EVENT_TYPES } from "../../events/model.ts";
-import type { EventType } from "../../events/model.ts";
 
 export const WEBHOOK_STATUSES = ["active", "disabled"] as const;
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 
 /** An address that an agent has registered for some of its events. */
-export interface WebhookRecord {
+const webhookFields = {
   /** `whk_…` */
-  _id: string;
-  agentId: string;
+  _id: text,
+  agentId: text,
   /** Position among the agent's registrations, 0 to 19. Unique per agent, so an agent can't exceed the limit. */
-  slot: number;
-  url: string;
-  events: EventType[];
+  slot: number,
+  url: text,
+  events: listOf(oneOf(EVENT_TYPES)),
   /** Whether its dispatches are retried for a day, in order per record. */
-  durable: boolean;
-  status: WebhookStatus;
+  durable: flag,
+  status: oneOf(WEBHOOK_STATUSES),
   /** Time of the first failure since the last acknowledgement; null if there is none. */
-  failingSince: Date | null;
+  failingSince: nullable(date),
   /** When the service stopped sending to it; null while it is active. */
-  disabledAt: Date | null;
-  createdAt: Date;
-  updatedAt: Date;
-}
+  disabledAt: nullable(date),
+  createdAt: date,
+  updatedAt: date,
+};
 
+export type WebhookRecord = RecordOf<typeof webhookFields>;
 export type WebhookModel = Model<WebhookRecord>;
 
 /** A removed registration, stored for repeats of the request that removed it. */
-export interface WebhookRemovalRecord {
+const removalFields = {
   /** Id derived from the request's operation. */
-  _id: string;
-  agentId: string;
-  webhook: WebhookRecord;
+  _id: text,
+  agentId: text,
+  webhook: mixed<WebhookRecord>(),
   /** When MongoDB deletes the record. */
-  expiresAt: Date;
-}
+  expiresAt: date,
+};
 
-export type WebhookRemovalModel = Model<WebhookRemovalRecord>;
-
-const text = { type: String, required: true } as const;
-const date = { type: Date, required: true } as const;
-const dateOrNull = { type: Date, default: null } as const;
-
-const webhookSchema = new Schema<WebhookRecord>(
-  {
-    _id: text,
-    agentId: text,
-    slot: { type: Number, required: true },
-    url: text,
-    events: [{ ...text, enum: EVENT_TYPES }],
-    durable: { type: Boolean, required: true },
-    status: { ...text, enum: WEBHOOK_STATUSES },
-    failingSince: dateOrNull,
-    disabledAt: dateOrNull,
-    createdAt: date,
-    updatedAt: date,
-  },
-  { collection: "webhooks", versionKey: false, strict: "throw" },
-);
-webhookSchema.index({ agentId: 1, slot: 1 }, { unique: true });
-webhookSchema.index({ agentId: 1, _id: -1 });
-// For the recorder of events.
-webhookSchema.index({ agentId: 1, status: 1, events: 1 });
+export type WebhookRemovalModel = Model<RecordOf<typeof removalFields>>;
 
 /** The registered webhooks. */
 export function webhookModel(connection: Connection): WebhookModel {
-  return connection.model<WebhookRecord>("Webhook", webhookSchema);
+  return collection(connection, "Webhook", "webhooks", webhookFields, [
+    [{ agentId: 1, slot: 1 }, { unique: true }],
+    [{ agentId: 1, _id: -1 }],
+    // For the recorder of events.
+    [{ agentId: 1, status: 1, events: 1 }],
+  ]);
 }
-
-const removalSchema = new Schema<WebhookRemovalRecord>(
-  { _id: text, agentId: text, webhook: { type: Schema.Types.Mixed, required: true }, expiresAt: date },
-  { collection: "webhook_removals", versionKey: false, strict: "throw" },
-);
-removalSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
 
 /** The webhooks that were removed within the last day. */
 export function webhookRemovalModel(connection: Connection): WebhookRemovalModel {
-  return connection.model<WebhookRemovalRecord>("WebhookRemoval", removalSchema);
+  return collection(connection, "WebhookRemoval", "webhook_removals", removalFields, [
+    [{ expiresAt: 1 }, { expireAfterSeconds: 0 }],
+  ]);
 }

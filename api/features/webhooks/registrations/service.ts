@@ -6,7 +6,7 @@ import { ApiError } from "../../../http/errors.ts";
 import type { Operation } from "../../../http/operation.ts";
 import type { EventType } from "../../events/model.ts";
 import type { Subscription, Subscriptions } from "../../events/subscriptions.ts";
-import type { WebhookModel, WebhookRecord, WebhookRemovalModel, WebhookRemovalRecord } from "./model.ts";
+import type { WebhookModel, WebhookRecord, WebhookRemovalModel } from "./model.ts";
 
 /** A webhook to register. */
 export interface NewWebhook {
@@ -69,7 +69,7 @@ export function createSubscriptions(model: WebhookModel): Subscriptions {
   return {
     async of(agentIds, eventTypes, session) {
       if (agentIds.length === 0) return [];
-      const found = await model.find(subscribedFilter(agentIds, eventTypes), null, { session }).lean<WebhookRecord[]>();
+      const found = await model.find(subscribedFilter(agentIds, eventTypes), null, { session }).lean();
       return found.map(({ _id, agentId, url, events, durable }): Subscription => ({
         webhookId: _id,
         agentId,
@@ -108,7 +108,7 @@ export function createRegistrations(deps: RegistrationsDeps): Registrations {
       const _id = operation.newId("whk", createdAt);
       for (let attempt = 1; attempt <= SLOT_ATTEMPTS; attempt += 1) {
         const mayExist = operation.isRepeat || attempt > 1;
-        const earlier = mayExist ? await model.findOne({ _id, agentId }).lean<WebhookRecord | null>() : null;
+        const earlier = mayExist ? await model.findOne({ _id, agentId }).lean() : null;
         if (earlier !== null) return earlier;
         const record: WebhookRecord = {
           _id,
@@ -139,14 +139,14 @@ export function createRegistrations(deps: RegistrationsDeps): Registrations {
         .find(webhooksFilter(agentId, cursor))
         .sort(WEBHOOK_ORDER)
         .limit(limit + 1)
-        .lean<WebhookRecord[]>();
+        .lean();
       const webhooks = found.slice(0, limit);
       const last = webhooks.at(-1);
       return { webhooks, next: found.length > limit && last !== undefined ? { after: last._id } : null };
     },
 
     async get(agentId, webhookId) {
-      const record = await model.findOne({ _id: webhookId, agentId }).lean<WebhookRecord | null>();
+      const record = await model.findOne({ _id: webhookId, agentId }).lean();
       if (record === null) throw notFound(webhookId);
       return record;
     },
@@ -167,7 +167,7 @@ export function createRegistrations(deps: RegistrationsDeps): Registrations {
           },
           { returnDocument: "after", runValidators: true },
         )
-        .lean<WebhookRecord | null>();
+        .lean();
       if (changed === null) throw notFound(webhookId);
       return changed;
     },
@@ -175,19 +175,15 @@ export function createRegistrations(deps: RegistrationsDeps): Registrations {
     async remove(agentId, webhookId, operation) {
       const at = now();
       const _id = operation.newId("whk", at);
-      const earlier = operation.isRepeat
-        ? await removals.findOne({ _id, agentId }).lean<WebhookRemovalRecord | null>()
-        : null;
+      const earlier = operation.isRepeat ? await removals.findOne({ _id, agentId }).lean() : null;
       if (earlier !== null) return earlier.webhook;
       const expiresAt = new Date(at.getTime() + REMOVAL_KEPT_MS);
       return withTransaction(connection, async (session) => {
         const filter = { _id: webhookId, agentId };
-        const webhook = await model.findOneAndDelete(filter, { session }).lean<WebhookRecord | null>();
+        const webhook = await model.findOneAndDelete(filter, { session }).lean();
         if (webhook === null) {
           // A repeat may have removed it while this run was paused.
-          const removed = await removals
-            .findOne({ _id, agentId }, null, { session })
-            .lean<WebhookRemovalRecord | null>();
+          const removed = await removals.findOne({ _id, agentId }, null, { session }).lean();
           if (removed === null) throw notFound(webhookId);
           return removed.webhook;
         }

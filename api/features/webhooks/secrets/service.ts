@@ -55,7 +55,7 @@ export function createWebhookSecrets(
   }
 
   async function read(agentId: string): Promise<{ stored: WebhookSecretRecord | null; record: WebhookSecretRecord }> {
-    const stored = await model.findById(agentId).lean<WebhookSecretRecord | null>();
+    const stored = await model.findById(agentId).lean();
     const record = stored ?? { _id: agentId, masterVersion: 0, rotation: 0, next: null };
     if (record.next === null || record.next.activatesAt > now()) return { stored, record };
     const { masterVersion, rotation } = record.next;
