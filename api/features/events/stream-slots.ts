@@ -1,34 +1,27 @@
-import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
 import { isDuplicateKey } from "../../db/connection.ts";
 import { fromNow, isTaken } from "../../db/leases.ts";
+import { collection, date, listOf, nullable, part, text } from "../../db/records.ts";
+import type { RecordOf } from "../../db/records.ts";
 
 /** The open streams of an agent. */
-export interface StreamSlotsRecord {
+const slotsFields = {
   /** Agent id. */
-  _id: string;
+  _id: text,
   /** Each stream, and when its slot is free unless its process renews it. */
-  streams: { id: string; until: Date }[];
+  streams: listOf(part({ id: text, until: date })),
   /** MongoDB deletes the record after this. */
-  expiresAt: Date | null;
-}
-
+  expiresAt: nullable(date),
+};
+export type StreamSlotsRecord = RecordOf<typeof slotsFields>;
 export type StreamSlotsModel = Model<StreamSlotsRecord>;
-
-const slotsSchema = new Schema<StreamSlotsRecord>(
-  {
-    _id: { type: String, required: true },
-    streams: [{ _id: false, id: { type: String, required: true }, until: { type: Date, required: true } }],
-    expiresAt: { type: Date, default: null },
-  },
-  { collection: "event_stream_slots", versionKey: false, strict: "throw" },
-);
-slotsSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
 
 /** The collection of slots. */
 export function streamSlotsModel(connection: Connection): StreamSlotsModel {
-  return connection.model<StreamSlotsRecord>("EventStreamSlots", slotsSchema);
+  return collection(connection, "EventStreamSlots", "event_stream_slots", slotsFields, [
+    [{ expiresAt: 1 }, { expireAfterSeconds: 0 }],
+  ]);
 }
 
 /** Settings of the slots. */

@@ -111,7 +111,7 @@ export class StoredIdempotencyKeys implements IdempotencyKeys {
         [{ $replaceWith: { $cond: [isNew, fresh, { $cond: [isResumable, taken, "$$ROOT"] }] } }],
         { upsert: true, returnDocument: "after", lean: true, updatePipeline: true },
       )
-      .lean<IdempotencyRecord | null>();
+      .lean();
   }
 }
 

@@ -1,51 +1,36 @@
-import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
+import { collection, date, mixed, nullable, number, oneOf, text } from "../../db/records.ts";
+import type { RecordOf } from "../../db/records.ts";
 import type { StoredResponse } from "../../http/stored-response.ts";
 
 /** A request with an `Idempotency-Key`, and its answer once it has one. */
-export interface IdempotencyRecord {
+const fields = {
   /** Hash of caller, route and key. */
-  _id: string;
+  _id: text,
   /** Hash of the request's input. */
-  fingerprint: string;
-  state: "open" | "done";
+  fingerprint: text,
+  state: oneOf(["open", "done"]),
   /** The request that runs or ran last. */
-  owner: string;
+  owner: text,
   /** Until then only the owner may run. In the past if nobody runs. */
-  leaseEndsAt: Date;
+  leaseEndsAt: date,
   /** Number of requests that have run. */
-  runs: number;
+  runs: number,
   /** When the operation began, and its random seed: the ids of what it creates derive from both. */
-  startedAt: Date;
-  seed: string;
+  startedAt: date,
+  seed: text,
   /** Null if there is none yet, or if it isn't kept. */
-  answer: StoredResponse | null;
+  answer: nullable(mixed<StoredResponse>()),
   /** MongoDB deletes the record after that. */
-  expiresAt: Date;
-}
-
+  expiresAt: date,
+};
+export type IdempotencyRecord = RecordOf<typeof fields>;
 export type IdempotencyModel = Model<IdempotencyRecord>;
-
-const required = { required: true } as const;
 
 /** Declares the collection on a connection. */
 export function idempotencyModel(connection: Connection): IdempotencyModel {
-  const schema = new Schema<IdempotencyRecord>(
-    {
-      _id: { type: String, ...required },
-      fingerprint: { type: String, ...required },
-      state: { type: String, enum: ["open", "done"], ...required },
-      owner: { type: String, ...required },
-      leaseEndsAt: { type: Date, ...required },
-      runs: { type: Number, ...required },
-      startedAt: { type: Date, ...required },
-      seed: { type: String, ...required },
-      answer: { type: Schema.Types.Mixed, default: null },
-      expiresAt: { type: Date, ...required },
-    },
-    { collection: "idempotency_keys", versionKey: false, strict: "throw" },
-  );
-  schema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
-  return connection.model<IdempotencyRecord>("IdempotencyKey", schema);
+  return collection(connection, "IdempotencyKey", "idempotency_keys", fields, [
+    [{ expiresAt: 1 }, { expireAfterSeconds: 0 }],
+  ]);
 }

@@ -1,98 +1,104 @@
-import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
-import type { ENCRYPTION_ALGORITHM } from "../../config/constants.ts";
+import { ENCRYPTION_ALGORITHM } from "../../config/constants.ts";
+import { collection, date, flag, listOf, nullable, number, oneOf, optional, part, text } from "../../db/records.ts";
+import type { RecordOf } from "../../db/records.ts";
 
 /** Content encrypted by its sender. The service has no key for it. */
-export interface EncryptedContent {
-  v: 1;
-  alg: typeof ENCRYPTION_ALGORITHM;
+const encryptedFields = {
+  v: oneOf([1]),
+  alg: oneOf([ENCRYPTION_ALGORITHM]),
   /** Uncompressed secp256k1 key, `0x04…`. */
-  ephemeralPublicKey: string;
+  ephemeralPublicKey: text,
   /** `iv` is base64 of 12 bytes, `ciphertext` of any number, `tag` of 16. */
-  iv: string;
-  ciphertext: string;
-  tag: string;
-}
+  iv: text,
+  ciphertext: text,
+  tag: text,
+};
 
 /** A message to one agent or to a topic. It never changes. */
-export interface MessageRecord {
+const messageFields = {
   /** `msg_…`, sorted by the time of sending. */
-  _id: string;
-  fromAgentId: string;
+  _id: text,
+  fromAgentId: text,
   /** Exactly one of `toAgentId` and `topic` isn't null. */
-  toAgentId: string | null;
-  topic: string | null;
+  toAgentId: nullable(text),
+  topic: nullable(text),
   /** Position in the topic: 1, 2, 3 and so on, in commit order. Null for a direct message. */
-  topicSeq: number | null;
-  contentType: string;
+  topicSeq: nullable(number),
+  contentType: text,
   /** JSON text of the body. Exactly one of `bodyJson` and `encrypted` isn't null. */
-  bodyJson: string | null;
-  encrypted: EncryptedContent | null;
+  bodyJson: nullable(text),
+  encrypted: nullable(part(encryptedFields)),
   /** Hash of recipient, ephemeral key and iv. Unique, so the same ciphertext can't be sent to an agent twice. */
-  encryptionId?: string;
+  encryptionId: optional(text),
   /** Type of a ucp message, and its sender and recipient; missing in other messages. */
-  ucpType?: string;
-  ucpParties?: string[];
-  replyTo: string | null;
-  transactionId: string | null;
-  createdAt: Date;
-}
+  ucpType: optional(text),
+  ucpParties: optional(listOf(text)),
+  replyTo: nullable(text),
+  transactionId: nullable(text),
+  createdAt: date,
+};
+export type MessageRecord = RecordOf<typeof messageFields>;
 
 /** A message in one agent's inbox. */
-export interface InboxEntry {
+const entryFields = {
   /** `<message id>:<agent id>` */
-  _id: string;
-  messageId: string;
+  _id: text,
+  messageId: text,
   /** The recipient. */
-  agentId: string;
+  agentId: text,
   /** Position in the inbox: 1, 2, 3 and so on, in commit order. */
-  seq: number;
-  fromAgentId: string;
-  topic: string | null;
+  seq: number,
+  fromAgentId: text,
+  topic: nullable(text),
   /** Null while unread. `isRead` duplicates this for indexes. */
-  readAt: Date | null;
-  isRead: boolean;
-}
+  readAt: nullable(date),
+  isRead: flag,
+};
+export type InboxEntry = RecordOf<typeof entryFields>;
 
 /** Message counts of one agent. Every write to an inbox changes them, so limits are exact. */
-export interface InboxRecord {
+const inboxFields = {
   /** Agent id. */
-  _id: string;
-  unread: number;
+  _id: text,
+  unread: number,
   /** Number of messages that have arrived so far. */
-  length: number;
-  subscriptions: number;
-}
+  length: number,
+  subscriptions: number,
+};
+export type InboxRecord = RecordOf<typeof inboxFields>;
 
 /** A topic that has at least one message. */
-export interface TopicRecord {
+const topicFields = {
   /** Its name. */
-  _id: string;
+  _id: text,
   /** Number of messages so far. */
-  seq: number;
+  seq: number,
   /** When a worker should next serve the topic; null if no subscriber lacks messages. During a turn, the end of its lease. */
-  dueAt: Date | null;
+  dueAt: nullable(date),
   /** When full inboxes of subscribers are retried; null if there are none. */
-  retryAt: Date | null;
+  retryAt: nullable(date),
   /** The turn that holds the lease; null between turns. */
-  holder: string | null;
-}
+  holder: nullable(text),
+};
+export type TopicRecord = RecordOf<typeof topicFields>;
 
 /** An agent's subscription to a topic. */
-export interface SubscriptionRecord {
+const subscriptionFields = {
   /** `<topic>:<agent id>` */
-  _id: string;
-  topic: string;
-  agentId: string;
+  _id: text,
+  topic: text,
+  agentId: text,
   /** Position of the topic's last message that has reached the inbox. It starts at the topic's length. */
-  deliveredSeq: number;
+  deliveredSeq: number,
   /** True while the inbox has no room for the next message. */
-  isBlocked: boolean;
+  isBlocked: flag,
   /** Number of messages skipped because the inbox had no room for 24 hours. */
-  missed: number;
-  createdAt: Date;
-}
+  missed: number,
+  createdAt: date,
+};
+export type SubscriptionRecord = RecordOf<typeof subscriptionFields>;
 
 /** The collections of messages. */
 export interface MessageModels {
@@ -103,93 +109,36 @@ export interface MessageModels {
   subscriptions: Model<SubscriptionRecord>;
 }
 
-const text = { type: String, required: true } as const;
-const optionalText = { type: String, default: null } as const;
-const count = { type: Number, required: true } as const;
-const flag = { type: Boolean, required: true } as const;
-const date = { type: Date, required: true } as const;
-const nullableDate = { type: Date, default: null } as const;
-const options = { versionKey: false, strict: "throw" } as const;
-
 /** Declares the collections on a connection. */
 export function messageModels(connection: Connection): MessageModels {
-  const encrypted = new Schema<EncryptedContent>(
-    { v: count, alg: text, ephemeralPublicKey: text, iv: text, ciphertext: text, tag: text },
-    { _id: false },
-  );
-  const message = new Schema<MessageRecord>(
-    {
-      _id: text,
-      fromAgentId: text,
-      toAgentId: optionalText,
-      topic: optionalText,
-      topicSeq: { type: Number, default: null },
-      contentType: text,
-      bodyJson: optionalText,
-      encrypted: { type: encrypted, default: null },
-      encryptionId: String,
-      ucpType: String,
-      // Without this, Mongoose stores an empty list, which the index would contain.
-      ucpParties: { type: [String], default: undefined },
-      replyTo: optionalText,
-      transactionId: optionalText,
-      createdAt: date,
-    },
-    { ...options, collection: "messages" },
-  );
   // The planner uses this filter for queries by a string. It wouldn't use `$type`.
   const given = (field: string) => ({ partialFilterExpression: { [field]: { $gt: "" } } });
-  message.index({ fromAgentId: 1, _id: -1 });
-  message.index({ fromAgentId: 1, topic: 1, _id: -1 }, given("topic"));
-  message.index({ topic: 1, topicSeq: 1 }, { unique: true, ...given("topic") });
-  message.index({ encryptionId: 1 }, { unique: true, ...given("encryptionId") });
-  message.index({ ucpParties: 1, _id: -1 }, given("ucpParties"));
-  message.index({ transactionId: 1, _id: 1 }, given("transactionId"));
-  message.index({ createdAt: 1 });
-
-  const entry = new Schema<InboxEntry>(
-    {
-      _id: text,
-      messageId: text,
-      agentId: text,
-      seq: count,
-      fromAgentId: text,
-      topic: optionalText,
-      readAt: { type: Date, default: null },
-      isRead: flag,
-    },
-    { ...options, collection: "message_entries" },
-  );
-  // A query gives `isRead` one value or both, and MongoDB merges the two ranges in order.
-  entry.index({ agentId: 1, isRead: 1, seq: -1 });
-  // The last field serves a filter by both topic and sender.
-  entry.index({ agentId: 1, fromAgentId: 1, isRead: 1, seq: -1, topic: 1 });
-  entry.index({ agentId: 1, topic: 1, isRead: 1, seq: -1, fromAgentId: 1 }, given("topic"));
-  entry.index({ messageId: 1 });
-
-  const inbox = new Schema<InboxRecord>(
-    { _id: text, unread: count, length: count, subscriptions: count },
-    { ...options, collection: "message_inboxes" },
-  );
-
-  const topic = new Schema<TopicRecord>(
-    { _id: text, seq: count, dueAt: nullableDate, retryAt: nullableDate, holder: optionalText },
-    { ...options, collection: "message_topics" },
-  );
-  topic.index({ dueAt: 1 });
-
-  const subscription = new Schema<SubscriptionRecord>(
-    { _id: text, topic: text, agentId: text, deliveredSeq: count, isBlocked: flag, missed: count, createdAt: date },
-    { ...options, collection: "message_subscriptions" },
-  );
-  subscription.index({ topic: 1, isBlocked: 1, deliveredSeq: 1 });
-  subscription.index({ agentId: 1, topic: 1 });
-
   return {
-    messages: connection.model<MessageRecord>("Message", message),
-    inboxEntries: connection.model<InboxEntry>("InboxEntry", entry),
-    inboxes: connection.model<InboxRecord>("MessageInbox", inbox),
-    topics: connection.model<TopicRecord>("MessageTopic", topic),
-    subscriptions: connection.model<SubscriptionRecord>("MessageSubscription", subscription),
+    messages: collection(connection, "Message", "messages", messageFields, [
+      [{ fromAgentId: 1, _id: -1 }],
+      [{ fromAgentId: 1, topic: 1, _id: -1 }, given("topic")],
+      [
+        { topic: 1, topicSeq: 1 },
+        { unique: true, ...given("topic") },
+      ],
+      [{ encryptionId: 1 }, { unique: true, ...given("encryptionId") }],
+      [{ ucpParties: 1, _id: -1 }, given("ucpParties")],
+      [{ transactionId: 1, _id: 1 }, given("transactionId")],
+      [{ createdAt: 1 }],
+    ]),
+    inboxEntries: collection(connection, "InboxEntry", "message_entries", entryFields, [
+      // A query gives `isRead` one value or both, and MongoDB merges the two ranges in order.
+      [{ agentId: 1, isRead: 1, seq: -1 }],
+      // The last field serves a filter by both topic and sender.
+      [{ agentId: 1, fromAgentId: 1, isRead: 1, seq: -1, topic: 1 }],
+      [{ agentId: 1, topic: 1, isRead: 1, seq: -1, fromAgentId: 1 }, given("topic")],
+      [{ messageId: 1 }],
+    ]),
+    inboxes: collection(connection, "MessageInbox", "message_inboxes", inboxFields),
+    topics: collection(connection, "MessageTopic", "message_topics", topicFields, [[{ dueAt: 1 }]]),
+    subscriptions: collection(connection, "MessageSubscription", "message_subscriptions", subscriptionFields, [
+      [{ topic: 1, isBlocked: 1, deliveredSeq: 1 }],
+      [{ agentId: 1, topic: 1 }],
+    ]),
   };
 }

@@ -127,7 +127,7 @@ export class MessageReader {
       .find(inboxFilter(agentId, query))
       .sort({ seq: -1 })
       .limit(query.limit + 1)
-      .lean<InboxEntry[]>();
+      .lean();
     const sizes = await this.#messages
       .find({ _id: { $in: found.map(({ messageId }) => messageId) } }, RECORD_BYTES)
       .lean<{ _id: string; bytes: number }[]>();

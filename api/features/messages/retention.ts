@@ -37,7 +37,7 @@ export function createExpireMessages({ connection, models, events, clock }: Rete
       const found = await inboxEntries
         .find({ messageId: message._id }, null, { session })
         .limit(ENTRIES_PER_BATCH)
-        .lean<InboxEntry[]>();
+        .lean();
       if (found.length === 0) return false;
       await inboxEntries.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } }, { session });
       const unread = found.filter(({ isRead }) => !isRead).map(({ agentId }) => agentId);
