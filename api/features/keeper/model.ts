@@ -26,15 +26,13 @@ export const KEEPER_PROBLEMS = [
 ] as const;
 export type KeeperProblem = (typeof KEEPER_PROBLEMS)[number];
 
+/** The reserved cost of transactions, counted on a UTC day of the chain's time. */
 const chargeFields = {
   /** `2026-11-23` */
   day: text,
   /** Decimal number of wei. */
   wei: text,
 };
-
-/** The reserved cost of transactions, counted on a UTC day of the chain's time. */
-export type Charge = RecordOf<typeof chargeFields>;
 
 const orderFields = {
   ...sendingFields(KEEPER_PROBLEMS),

@@ -6,7 +6,7 @@ import { fitting, readPage, RECORD_BYTES } from "../../db/pages.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { inboxEntryId } from "./inboxes.ts";
-import type { InboxEntry, MessageModels, MessageRecord } from "./model.ts";
+import type { MessageModels, MessageRecord } from "./model.ts";
 import type { ReadMessage } from "./presenter.ts";
 import type { listQuery, pageQuery } from "./schemas.ts";
 

@@ -6,7 +6,7 @@ import { writePlain } from "../../db/plain-writes.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { logEntryId, recordEventId } from "../events/event-id.ts";
 import type { EventModel } from "../events/model.ts";
-import type { InboxEntry, MessageModels, MessageRecord } from "./model.ts";
+import type { MessageModels, MessageRecord } from "./model.ts";
 import { eventBodyOf } from "./presenter.ts";
 
 /** Dependencies of the retention. */

@@ -77,7 +77,9 @@ export function requestContext(options: RequestContextOptions): Middleware<Reque
       // The client is gone, so nobody reads an answer, and nothing went wrong here.
       if (error instanceof ClientGoneError) return;
       const known =
-        error instanceof ApiError ? error : (translate(error) ?? new ApiError("internal_error", { cause: error }));
+        error instanceof ApiError
+          ? (error as ApiError)
+          : (translate(error) ?? new ApiError("internal_error", { cause: error }));
       if (known.status >= 500) context.state.log.error({ err: error }, known.message);
       context.state.code = known.code;
       context.status = known.status;

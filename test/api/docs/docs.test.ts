@@ -11,7 +11,7 @@ import { assertError, startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
 import { DESCRIPTIONS, operationsOf, resolve } from "../../fixtures/description.ts";
 import { AS_ADMIN } from "../../fixtures/environment.ts";
-import type { JsonSchema } from "../../fixtures/request-fields.ts";
+import type { JsonSchema } from "../../fixtures/description.ts";
 
 /** The bounds of the description, as JSON without white space; an agent reads it as a whole. */
 const [MAX_BYTES, MAX_TOKENS] = [250_000, 70_000];

@@ -5,7 +5,6 @@ import type { RecordOf } from "../../../db/records.ts";
 import { EVENT_TYPES } from "../../events/model.ts";
 
 export const WEBHOOK_STATUSES = ["active", "disabled"] as const;
-export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 
 /** An address that an agent has registered for some of its events. */
 const webhookFields = {
