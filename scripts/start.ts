@@ -85,6 +85,7 @@ try {
     apiPort: apiPort === "" ? undefined : portNumber("PORT", apiPort),
     only: values.only?.split(",").map((name) => name.trim()),
     fresh: values.fresh,
+    contracts: "deployed",
     log,
     signal: interruption.signal,
   });

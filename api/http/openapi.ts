@@ -136,7 +136,8 @@ function operationOf(route: RouteDefinition<never>, errors: ErrorResponses): Zod
     responses[status as "200"] = {
       description: STATUS_CODES[status] ?? "",
       headers: headersOf(route, Number(status), isPayable(route)),
-      content: Object.fromEntries(types.map((type) => [type, { schema }])),
+      // A 304 has no body.
+      ...(status === "304" ? {} : { content: Object.fromEntries(types.map((type) => [type, { schema }])) }),
     };
   }
   for (const [status, codes] of describedErrors(route)) {

@@ -11,7 +11,7 @@ import { readTarget } from "./subgraph-target.ts";
 
 const HELP = `usage: npm run build:subgraph -- [--deployment FILE] --network ${NETWORKS.join("|")}
 
-Writes the subgraph of one network to subgraph/build/<network> and compiles it there. Run \`hardhat build\` before.
+Writes the subgraph of one network to subgraph/build/<network> and compiles it there.
   --network NAME      the settlement network
   --deployment FILE   where its contracts are (default deploy/deployments/<network>.json)
 Then, in that folder: npx graph deploy --node ADMIN_URL --ipfs IPFS_URL marketplace/<network>

@@ -16,7 +16,7 @@ const STUDIO_URL = "https://api.studio.thegraph.com/deploy/";
 const STUDIO_IPFS_URL = "https://api.thegraph.com/ipfs/api/v0";
 const HELP = `usage: npm run subgraph:deploy -- --network ${NETWORKS.join("|")} (--node URL | --studio) [options]
 
-Builds the subgraph for the contracts of one network and deploys it. Run \`hardhat build\` before.
+Builds the subgraph for the contracts of one network and deploys it.
   --network NAME        the settlement network
   --deployment FILE     where its contracts are (default deploy/deployments/<network>.json)
   --node URL            admin address of a graph-node, such as http://127.0.0.1:8020

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { apiService, given, workerService } from "./api-service.ts";
 import { chainService, keepChainBackup, repairChainState } from "./chain.ts";
 import { buildContracts, deployContracts, deploymentFile, requireDeployment } from "./contracts.ts";
+import type { ContractScope } from "./contracts.ts";
 import { contractFacts, testAccounts, writeFacts } from "./facts.ts";
 import type { StackFacts } from "./facts.ts";
 import { awaitDummy, graphNodeService, hurryChainHeadListener, serveIpfsVersion, subgraphUrl } from "./graph-node.ts";
@@ -41,6 +42,8 @@ export interface StackOptions {
    * CPU time that it takes when idle.
    */
   readonly disposable?: boolean | undefined;
+  /** Contracts to compile; all by default, as tests need them. */
+  readonly contracts?: ContractScope | undefined;
   /** Receives a line for each step. */
   readonly log?: ((line: string) => void) | undefined;
   /** Aborts the start and stops what it has started. */
@@ -81,9 +84,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   mkdirSync(dir, { recursive: true });
   const log = options.log ?? (() => undefined);
   const supervisor = await Supervisor.open(dir, log);
-  const isDisposable = options.disposable === true;
+  const { disposable: isDisposable = false, contracts = "all" } = options;
   const ports = stackPorts(options.portBase, options.apiPort);
-  const start = new StackStart({ supervisor, services, ports, dir, env, log, isDisposable });
+  const start = new StackStart({ supervisor, services, ports, dir, env, log, isDisposable, contracts });
   const stop = async (): Promise<void> => {
     await supervisor.stop(log);
     await start.end();
@@ -118,6 +121,7 @@ interface StartOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: (line: string) => void;
   readonly isDisposable: boolean;
+  readonly contracts: ContractScope;
 }
 
 /** One start of a stack: its steps and their results. */
@@ -129,9 +133,10 @@ class StackStart {
   readonly #env: Readonly<Record<string, string | undefined>>;
   readonly #log: (line: string) => void;
   readonly #isDisposable: boolean;
+  readonly #contracts: ContractScope;
   readonly #ends: (() => unknown)[] = [];
 
-  constructor({ supervisor, services, ports, dir, env, log, isDisposable }: StartOptions) {
+  constructor({ supervisor, services, ports, dir, env, log, isDisposable, contracts }: StartOptions) {
     this.#supervisor = supervisor;
     this.#services = services;
     this.#ports = ports;
@@ -139,6 +144,7 @@ class StackStart {
     this.#env = env;
     this.#log = log;
     this.#isDisposable = isDisposable;
+    this.#contracts = contracts;
   }
 
   async run(): Promise<StackFacts> {
@@ -150,7 +156,7 @@ class StackStart {
     const postgres = this.#services.has("postgres") ? this.#startPostgres() : undefined;
     const graph =
       this.#services.has("graph") && postgres !== undefined
-        ? this.#startGraph(deployed, this.#compileSubgraph(contracts), postgres)
+        ? this.#startGraph(deployed, this.#compileSubgraph(), postgres)
         : Promise.resolve();
     const mongo = this.#services.has("mongo") ? this.#startMongo() : Promise.resolve(this.#env["MONGODB_URI"]);
     // One failure causes others: report the first error, and handle its consequences here too.
@@ -168,7 +174,9 @@ class StackStart {
   }
 
   async #buildContracts(): Promise<void> {
-    await this.#step("compile of the contracts", () => buildContracts(this.#run, this.#supervisor.stopped));
+    await this.#step("compile of the contracts", () =>
+      buildContracts(this.#run, this.#supervisor.stopped, this.#contracts),
+    );
   }
 
   async #startChains(): Promise<void> {
@@ -197,8 +205,7 @@ class StackStart {
     );
   }
 
-  async #compileSubgraph(contracts: Promise<void>): Promise<string> {
-    await contracts;
+  async #compileSubgraph(): Promise<string> {
     return await this.#step("compile of the subgraph", () => compileSubgraph(CACHE_DIR, this.#run));
   }
 

@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 
 import type { Deployment } from "../../deploy/system/deployment-file.ts";
 import type { NetworkName } from "./networks.ts";
-import { CONTRACTS, SCRIPTS, SUBGRAPH_SOURCES } from "./paths.ts";
+import { SCRIPTS, SUBGRAPH_SOURCES } from "./paths.ts";
 import type { RunJob } from "./supervisor.ts";
 
 /** The three contracts' addresses on a network, and the tokens listed at deployment. */
@@ -21,8 +21,6 @@ const PLACEHOLDERS = {
 } as const;
 
 type ManifestValues = Readonly<Record<keyof typeof PLACEHOLDERS, string>>;
-
-const INDEXED_CONTRACTS = ["EscrowV2", "ScoreV2", "ResolverV2"] as const;
 
 /**
  * Compiles the mappings once for all networks, or takes the result for the same sources from the cache.
@@ -131,8 +129,9 @@ function subgraphFiles(values: ManifestValues): Map<string, string> {
     if (path.endsWith(".ts")) files.set(join("src", path), readFileSync(join(SUBGRAPH_SOURCES, "src", path), "utf8"));
   }
   files.set("schema.graphql", readSchema());
-  files.set("abis/ERC20.json", readFileSync(join(SUBGRAPH_SOURCES, "abis", "ERC20.json"), "utf8"));
-  for (const contract of INDEXED_CONTRACTS) files.set(`abis/${contract}.json`, abiOf(contract));
+  for (const name of readdirSync(join(SUBGRAPH_SOURCES, "abis")).sort()) {
+    files.set(`abis/${name}`, readFileSync(join(SUBGRAPH_SOURCES, "abis", name), "utf8"));
+  }
   let manifest = readFileSync(join(SUBGRAPH_SOURCES, "subgraph.template.yaml"), "utf8");
   manifest = manifest.replaceAll('"{{startBlock}}"', values.startBlock);
   for (const [name, value] of Object.entries(values)) manifest = manifest.replaceAll(`{{${name}}}`, value);
@@ -147,13 +146,6 @@ export function readSchema(): string {
     .sort()
     .map((name) => readFileSync(join(dir, name), "utf8"))
     .join("\n");
-}
-
-/** A contract's ABI from the compiler's output. The implementation has the events of its base contracts too. */
-function abiOf(name: string): string {
-  const path = join(CONTRACTS.artifacts, "contracts", `${name}.sol`, `${name}.json`);
-  if (!existsSync(path)) throw new Error(`${relative(process.cwd(), path)} is missing; run hardhat build first.`);
-  return JSON.stringify((JSON.parse(readFileSync(path, "utf8")) as { abi: unknown }).abi, undefined, 1);
 }
 
 function hashOf(files: ReadonlyMap<string, string>): string {

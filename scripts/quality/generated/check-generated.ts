@@ -9,7 +9,7 @@ import { format } from "prettier";
 
 import { apiDescription, routes } from "../../../api/app.ts";
 import { readArguments } from "../../command/arguments.ts";
-import { apiAbis, sdkAbis } from "./abis.ts";
+import { apiAbis, sdkAbis, subgraphAbi } from "./abis.ts";
 import { errorsPage } from "./errors-page.ts";
 import { apiTypes } from "./sdk-sources.ts";
 
@@ -46,6 +46,11 @@ const files: readonly GeneratedFile[] = [
     source: "the interfaces of the contracts",
     generate: sdkAbis,
   },
+  ...(["EscrowV2", "ScoreV2", "ResolverV2"] as const).map((contract) => ({
+    path: `subgraph/abis/${contract}.json`,
+    source: `the events of ${contract}`,
+    generate: () => subgraphAbi(contract),
+  })),
 ];
 
 const HELP = `usage: npm run generate -- [--help]

@@ -96,7 +96,7 @@ export class IndexingStack {
     const chains = await Supervisor.open(join(dir, "chains"), () => undefined);
     const run = chains.run.bind(chains);
     const data = await startStack({ dir: join(dir, "data"), portBase, only: ["postgres", "mongo"] });
-    await buildContracts(run, chains.stopped);
+    await buildContracts(run, chains.stopped, "deployed");
     const deploymentDir = join(dir, "deployments");
     mkdirSync(deploymentDir);
     const deploy = async (network: NetworkName) => {

@@ -113,7 +113,7 @@ describe("a client generated from /openapi.json", () => {
   }
 
   it("compiles under strict settings, and has no type that is named after a path", async () => {
-    const settings = ["--strict", "--noEmit", "--skipLibCheck", "--allowImportingTsExtensions"];
+    const settings = ["--ignoreConfig", "--strict", "--noEmit", "--skipLibCheck", "--allowImportingTsExtensions"];
     const target = ["--target", "esnext", "--module", "nodenext"];
     const tsc = ["node_modules/typescript/bin/tsc", ...settings, ...target, join(folder, "index.ts")];
     const { code, output } = await run(process.execPath, tsc, { capture: true });
