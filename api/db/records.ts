@@ -47,6 +47,8 @@ export const text = fieldOf<string>(String);
 export const number = fieldOf<number>(Number);
 export const flag = fieldOf<boolean>(Boolean);
 export const date = fieldOf<Date>(Date);
+/** MongoDB's own id, which Mongoose generates. */
+export const objectId = fieldOf<Types.ObjectId>(Schema.Types.ObjectId, { auto: true });
 export const bytes = fieldOf<Buffer>(Buffer);
 /** An exact decimal number. */
 export const decimal = fieldOf<Types.Decimal128>(Types.Decimal128);

@@ -1,13 +1,13 @@
-import type { Connection, Model, Types } from "mongoose";
+import type { Connection, Model } from "mongoose";
 
 import {
   collection,
   date,
   flag,
   listOf,
-  mixed,
   nullable,
   number,
+  objectId,
   oneOf,
   part,
   text,
@@ -114,7 +114,7 @@ const laneFields = {
  * Records that dispatches were put into an agent's lane. It is inserted together with them, and lanes are updated later, so
  * transactions that record events never wait for each other.
  */
-const arrivalFields = { _id: mixed<Types.ObjectId>(), agentId: text };
+const arrivalFields = { _id: objectId, agentId: text };
 
 export type Attempt = RecordOf<typeof attemptFields>;
 export type DispatchRecord = RecordOf<typeof dispatchFields>;
