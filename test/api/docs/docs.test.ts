@@ -80,7 +80,7 @@ describe("the description of the API", () => {
       const route = routes.find(({ name }) => name === operation.operationId);
       assert.ok(route);
       for (const [status, codes] of describedErrors(route)) {
-        const said = codesIn(operation.responses[status]?.content["application/json"]?.schema ?? {});
+        const said = codesIn(operation.responses[status]?.content?.["application/json"]?.schema ?? {});
         const asking = said.filter((code) => (PAYMENT_CODES as readonly string[]).includes(code));
         assert.sameMembers(said, [...new Set([...codes, ...asking])], `${route.name} ${status}`);
       }
@@ -97,7 +97,9 @@ describe("the description of the API", () => {
     assert.includeMembers(names, ["Transaction", "CheckoutRequest", "Service", "Agent", "Dispute", "TransactionPage"]);
     for (const name of names) assert.notMatch(name, /^(Get|Post|Patch|Put|Delete)[A-Z]|V1|Output$|__/);
     const unnamed = operationsOf(body).filter(({ requestBody, responses }) => {
-      const schemas = [requestBody, ...Object.values(responses)].map((one) => one?.content["application/json"]?.schema);
+      const schemas = [requestBody, ...Object.values(responses)].map(
+        (one) => one?.content?.["application/json"]?.schema,
+      );
       return schemas.some((schema) => schema?.properties !== undefined);
     });
     assert.deepEqual(
@@ -154,7 +156,7 @@ describe("the description of the API", () => {
       }
     }
     const { content } = operations.find(({ path }) => path === "/docs/{file}")?.responses["200"] ?? { content: {} };
-    assert.deepEqual(Object.keys(content), ["text/javascript", "text/css"]);
+    assert.deepEqual(Object.keys(content ?? {}), ["text/javascript", "text/css"]);
   });
 
   it(`takes at most ${MAX_BYTES} bytes and ${MAX_TOKENS} tokens`, () => {
