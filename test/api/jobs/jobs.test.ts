@@ -82,6 +82,11 @@ describe("jobs", () => {
     const stopping = new AbortController();
     const workers = [workerOn(connection), workerOn(connection)];
     for (const [n, worker] of workers.entries()) await worker.start([job, lookOf(n)], stopping.signal);
+    // Each has then begun whatever it took while the other one started.
+    const atStart = [...looks];
+    await until("both workers have looked since", () =>
+      Promise.resolve(looks.every((count, n) => count >= (atStart[n] ?? 0) + 4)),
+    );
     areStarted = true;
     await until("four runs", () => Promise.resolve(runs >= 4));
     stopping.abort();
