@@ -16,7 +16,10 @@ const DEFAULT_LOCK_LIFETIME_MS = 60_000;
 const COLLECTION = "jobs";
 const STOP_TIMEOUT_MS = 5_000;
 
-/** Runs the periodic jobs: each in one worker at a time. */
+/**
+ * Runs the periodic jobs, each in one worker at a time. But a worker that starts may take a job that another is running: Agenda's
+ * `every` clears its lock. So jobs have to be idempotent.
+ */
 export class JobSystem {
   readonly #agenda: Agenda;
   readonly #log: Logger;
