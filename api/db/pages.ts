@@ -39,7 +39,7 @@ export async function readPage<R extends { _id: string }>(
     .lean<{ _id: string; bytes: number }[]>();
   const page = fitting(found.slice(0, limit));
   const ids = page.map(({ _id }) => _id);
-  const stored = await model.find({ _id: { $in: ids } } as QueryFilter<R>).lean<R[]>();
+  const stored = await model.find({ _id: { $in: ids } } as QueryFilter<R>).lean();
   const byId = new Map(stored.map((record) => [record._id, record]));
   return {
     // One may have been deleted between the two queries.

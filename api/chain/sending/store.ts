@@ -93,7 +93,7 @@ export class SendingStore<R extends SendingRecord> {
     const found = await this.#model
       .findOne({ network, from, nonce: { $exists: true } }, { nonce: 1 })
       .sort({ nonce: -1 })
-      .lean<Pick<SendingRecord, "nonce"> | null>();
+      .lean();
     return found?.nonce;
   }
 
@@ -146,7 +146,7 @@ export class SendingStore<R extends SendingRecord> {
           returnDocument: "after",
           ...(session === undefined ? {} : { session }),
         })
-        .lean<R | null>()) ?? undefined;
+        .lean<R>()) ?? undefined;
     if (extra === undefined) return write();
     return withTransaction(this.#connection, async (session) => {
       const written = await write(session);

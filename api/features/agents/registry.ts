@@ -131,7 +131,7 @@ export function createAgentRegistry({ models: { agents }, standings, similarName
       const found: AgentRecord[] = [];
       for (const { filter, sort } of registryRanges(query)) {
         const missing = query.limit + 1 - found.length;
-        if (missing > 0) found.push(...(await agents.find(filter).sort(sort).limit(missing).lean<AgentRecord[]>()));
+        if (missing > 0) found.push(...(await agents.find(filter).sort(sort).limit(missing).lean()));
       }
       const page = found.slice(0, query.limit);
       const last = page.at(-1);

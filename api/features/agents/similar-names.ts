@@ -23,11 +23,7 @@ export function createSimilarNames({ agents }: Pick<AgentModels, "agents">): Sim
     let after = "";
     while (missing.size > 0) {
       const wanted = { nameSkeletons: { $in: [...missing] }, _id: { $gt: after, $lt: newest } };
-      const found = await agents
-        .find(wanted, { nameSkeletons: 1 })
-        .sort({ _id: 1 })
-        .limit(READ_AT_ONCE)
-        .lean<Pick<AgentRecord, "_id" | "nameSkeletons">[]>();
+      const found = await agents.find(wanted, { nameSkeletons: 1 }).sort({ _id: 1 }).limit(READ_AT_ONCE).lean();
       for (const { _id: id, nameSkeletons: keys } of found) {
         for (const key of keys) {
           if (!missing.has(key)) continue;

@@ -39,7 +39,7 @@ export function createStandingsSync({ models, copies, indexers, chains }: Standi
   const { standings, standingCursors } = models;
 
   async function loadCursor(network: Network): Promise<StandingCursorRecord> {
-    const stored = await standingCursors.findById(network).lean<StandingCursorRecord | null>();
+    const stored = await standingCursors.findById(network).lean();
     return stored ?? { _id: network, checkpoints: [], pass: null, version: 0 };
   }
 

@@ -3,11 +3,9 @@ import { formatUnits } from "viem";
 import { USD_DECIMALS } from "../../config/constants.ts";
 import { counterpartyWeightOf } from "../agents/score.ts";
 import type { Counterparties } from "../agents/score.ts";
+import { MARKET_WINDOWS } from "./market-model.ts";
+import type { MarketFigures, MarketWindow, WindowFigures } from "./market-model.ts";
 import { RoundedValues } from "./rounded-values.ts";
-
-/** How far the figures look back, in seconds of the chain's time; the shortest first. */
-export const MARKET_WINDOWS = { "24h": 86_400, "7d": 604_800, "30d": 2_592_000 } as const;
-export type MarketWindow = keyof typeof MARKET_WINDOWS;
 
 /** A rate or median of fewer deals says more about them than about the market, so it is null. */
 export const LEAST_DEALS = 5;
@@ -34,25 +32,6 @@ export interface EndedDeal {
   deliveredAt: number | null;
   disputedAt: number | null;
   settledAt: number;
-}
-
-/** Figures of the escrows that ended in a window. USD values are decimal strings. */
-export interface MarketFigures {
-  /** Escrows that were released, or resolved by a dispute. */
-  deals: number;
-  released: number;
-  resolved: number;
-  refunded: number;
-  abandoned: number;
-  volumeUsd: string;
-  disputed: number;
-  disputeRate: number | null;
-  medianDealUsd: string | null;
-  medianUnitPriceUsd: string | null;
-  medianSecondsToDeliver: number | null;
-  medianSecondsToRelease: number | null;
-  /** Deals that don't count because neither party is connected well enough. */
-  excluded: { deals: number; volumeUsd: string };
 }
 
 /** Whether deals of this party count, with any other. */
@@ -130,12 +109,6 @@ const toUsd = (units: bigint) => formatUnits(units, USD_DECIMALS);
 const medianOf = (values: RoundedValues) => (values.size < LEAST_DEALS ? null : values.median());
 const usdOrNull = (units: bigint | null) => (units === null ? null : toUsd(units));
 const numberOrNull = (value: bigint | null) => (value === null ? null : Number(value));
-
-/** The figures of one window: of all escrows, and by category, the largest volume first. */
-export interface WindowFigures {
-  total: MarketFigures;
-  categories: (MarketFigures & { category: string | null })[];
-}
 
 /** Adds up the escrows of each window in one pass. */
 export class MarketTallies {

@@ -1,75 +1,65 @@
-import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
 import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
-import { MARKET_WINDOWS } from "./market-figures.ts";
-import type { MarketFigures, MarketWindow, WindowFigures } from "./market-figures.ts";
+import { collection, date, listOf, nullable, number, oneOf, part, text } from "../../db/records.ts";
+import type { RecordOf } from "../../db/records.ts";
+
+/** How far the figures look back, in seconds of the chain's time; the shortest first. */
+export const MARKET_WINDOWS = { "24h": 86_400, "7d": 604_800, "30d": 2_592_000 } as const;
+export type MarketWindow = keyof typeof MARKET_WINDOWS;
+
+/** Figures of the escrows that ended in a window. USD values are decimal strings. */
+const figures = {
+  /** Escrows that were released, or resolved by a dispute. */
+  deals: number,
+  released: number,
+  resolved: number,
+  refunded: number,
+  abandoned: number,
+  volumeUsd: text,
+  disputed: number,
+  disputeRate: nullable(number),
+  medianDealUsd: nullable(text),
+  medianUnitPriceUsd: nullable(text),
+  medianSecondsToDeliver: nullable(number),
+  medianSecondsToRelease: nullable(number),
+  /** Deals that don't count because neither party is connected well enough. */
+  excluded: part({ deals: number, volumeUsd: text }),
+};
+export type MarketFigures = RecordOf<typeof figures>;
+
+/** The figures of one window: of all escrows, and by category, the largest volume first. */
+const windowFigures = {
+  total: part(figures),
+  categories: listOf(part({ category: nullable(text), ...figures })),
+};
+export type WindowFigures = RecordOf<typeof windowFigures>;
 
 /** The market figures of a network and window, as they were last computed. */
-export interface MarketRecord extends WindowFigures {
+const marketFields = {
   /** `<network>:<window>` */
-  _id: string;
-  network: Network;
-  window: MarketWindow;
-  start: Date;
+  _id: text,
+  network: oneOf(NETWORKS),
+  window: oneOf(Object.keys(MARKET_WINDOWS) as MarketWindow[]),
+  start: date,
   /** Exclusive: the second after that of the block. */
-  end: Date;
+  end: date,
   /** The block up to which the chain's moves are in the figures. */
-  indexedBlock: number;
+  indexedBlock: number,
   /** When the computation started, by the database's clock. */
-  computedAt: Date;
+  computedAt: date,
   /** How long the computation took, in milliseconds. */
-  tookMs: number;
-}
-
-export type MarketModel = Model<MarketRecord>;
-
-const text = { type: String, required: true } as const;
-const count = { type: Number, required: true } as const;
-const date = { type: Date, required: true } as const;
-const textOrNull = { type: String, default: null } as const;
-const countOrNull = { type: Number, default: null } as const;
-
-const figures = {
-  deals: count,
-  released: count,
-  resolved: count,
-  refunded: count,
-  abandoned: count,
-  volumeUsd: text,
-  disputed: count,
-  disputeRate: countOrNull,
-  medianDealUsd: textOrNull,
-  medianUnitPriceUsd: textOrNull,
-  medianSecondsToDeliver: countOrNull,
-  medianSecondsToRelease: countOrNull,
-  excluded: {
-    type: new Schema<MarketFigures["excluded"]>({ deals: count, volumeUsd: text }, { _id: false }),
-    required: true,
-  },
+  tookMs: number,
+  ...windowFigures,
 };
-
-const schema = new Schema<MarketRecord>(
-  {
-    _id: text,
-    network: { ...text, enum: NETWORKS },
-    window: { ...text, enum: Object.keys(MARKET_WINDOWS) },
-    start: date,
-    end: date,
-    indexedBlock: count,
-    computedAt: date,
-    tookMs: count,
-    total: { type: new Schema<MarketFigures>(figures, { _id: false }), required: true },
-    categories: [new Schema<WindowFigures["categories"][number]>({ category: textOrNull, ...figures }, { _id: false })],
-  },
-  { collection: "market_figures", versionKey: false, strict: "throw" },
-);
+export type MarketRecord = RecordOf<typeof marketFields>;
+export type MarketModel = Model<MarketRecord>;
 
 /** Id of the figures of a network and window. */
 export const marketIdOf = (network: Network, window: MarketWindow): string => `${network}:${window}`;
 
 /** The collection of the market figures. */
 export function marketModel(connection: Connection): MarketModel {
-  return connection.model<MarketRecord>("MarketFigures", schema);
+  return collection(connection, "MarketFigures", "market_figures", marketFields);
 }

@@ -11,10 +11,10 @@ import type { Standings } from "../agents/standings.ts";
 import { MARKET_INDEX } from "../transactions/model.ts";
 import type { TransactionModel } from "../transactions/model.ts";
 import type { ChainProgress } from "../transactions/ports.ts";
-import { isConnected, MARKET_WINDOWS, MarketTallies } from "./market-figures.ts";
-import type { EndedDeal, MarketWindow, WindowFigures } from "./market-figures.ts";
-import { marketIdOf } from "./market-model.ts";
-import type { MarketModel, MarketRecord } from "./market-model.ts";
+import { isConnected, MarketTallies } from "./market-figures.ts";
+import type { EndedDeal } from "./market-figures.ts";
+import { MARKET_WINDOWS, marketIdOf } from "./market-model.ts";
+import type { MarketModel, MarketRecord, MarketWindow, WindowFigures } from "./market-model.ts";
 
 /** Durations of the market figures, in milliseconds. Tests shorten them. */
 export interface MarketTimings {

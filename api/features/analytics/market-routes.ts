@@ -3,10 +3,9 @@ import { z } from "zod";
 import { NETWORKS } from "../../config/constants.ts";
 import { dataOf, networkSchema, timestampOutput, usdOutput } from "../../http/common-schemas.ts";
 import { defineRoute } from "../../http/define-route.ts";
-import { LEAST_DEALS, LEAST_WEIGHT, MARKET_WINDOWS } from "./market-figures.ts";
-import type { MarketWindow } from "./market-figures.ts";
-import { marketIdOf } from "./market-model.ts";
-import type { MarketModel, MarketRecord } from "./market-model.ts";
+import { LEAST_DEALS, LEAST_WEIGHT } from "./market-figures.ts";
+import { MARKET_WINDOWS, marketIdOf } from "./market-model.ts";
+import type { MarketModel, MarketRecord, MarketWindow } from "./market-model.ts";
 
 /** Dependencies of the market route. */
 export interface MarketDeps {
@@ -97,7 +96,7 @@ const readMarket = defineRoute({
 }).handle(async ({ query }, { market }: MarketDeps) => {
   const { window, network } = query;
   const ids = (network === undefined ? NETWORKS : [network]).map((name) => marketIdOf(name, window));
-  const records = await market.figures.find({ _id: { $in: ids } }).lean<MarketRecord[]>();
+  const records = await market.figures.find({ _id: { $in: ids } }).lean();
   const byId = new Map(records.map((record) => [record._id, record]));
   const found = ids.flatMap((id) => byId.get(id) ?? []);
   return { status: 200, body: { success: true, data: { window, networks: found.map(presentNetwork) } } };

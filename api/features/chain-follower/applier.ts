@@ -251,7 +251,7 @@ export class Applier {
       escrowIds.flatMap((escrowId) => ESCROW_EVENT_TYPES.map((type) => moveId(this.#deps.network, { escrowId, type })));
     const records = await this.#deps.transactions
       .find({ network: this.#deps.network, escrowId: { $in: escrowIds as `0x${string}`[] } }, null, { session })
-      .lean<TransactionRecord[]>();
+      .lean();
     const applied = await this.#deps.models.applied.find({ _id: { $in: moveIds } }, null, { session }).lean();
     const held = await this.#deps.models.quarantine
       .find({ _id: { $in: escrowIds.map((escrowId) => this.#heldId(escrowId)) } }, { escrowId: 1 }, { session })

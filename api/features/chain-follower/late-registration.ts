@@ -96,9 +96,7 @@ export async function adoptEarlierEscrows(
     .limit(ADOPTED_MOVES)
     .lean();
   const transactionIds = [...new Set(moves.map(({ transactionId }) => transactionId))];
-  const found = await transactions
-    .find({ _id: { $in: transactionIds }, unsolicited: true }, null, { session })
-    .lean<TransactionRecord[]>();
+  const found = await transactions.find({ _id: { $in: transactionIds }, unsolicited: true }, null, { session }).lean();
   const records = found.map((record) => ({
     ...record,
     buyerAgentId: record.buyerAddress.toLowerCase() === wallet ? agentId : record.buyerAgentId,

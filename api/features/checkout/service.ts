@@ -85,7 +85,7 @@ export function createCheckoutService(options: CheckoutOptions) {
 
   /** The checkout that an earlier request of this operation created before its process was killed; undefined if none. */
   async function alreadyCreated(transactionId: string): Promise<CheckedOut | undefined> {
-    const record = await transactions.findById(transactionId).lean<TransactionRecord | null>();
+    const record = await transactions.findById(transactionId).lean();
     if (record === null) return undefined;
     const { buyerAddress: buyer, sellerAddress: seller, token } = record;
     const chain = chains[record.network];

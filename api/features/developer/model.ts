@@ -1,29 +1,33 @@
-import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
+import { collection, date, nullable, number, oneOf, text } from "../../db/records.ts";
+import type { RecordOf } from "../../db/records.ts";
+
 /** A request for developer access: one for each address. */
-export interface AccessRequestRecord {
+const requestFields = {
   /** The address in lower case. */
-  _id: string;
-  name: string | null;
-  useCase: string | null;
+  _id: text,
+  name: nullable(text),
+  useCase: nullable(text),
   /** `pending` until its mail is accepted by the server or has failed for good. */
-  status: "pending" | "sent" | "failed";
+  status: oneOf(["pending", "sent", "failed"]),
   /** How often the mail was tried. Each try begins by writing this, so a killed one counts. */
-  attempts: number;
+  attempts: number,
   /** When the mail is tried next, unless it has been sent by then. */
-  dueAt: Date;
-  requestedAt: Date;
-}
+  dueAt: date,
+  requestedAt: date,
+};
+export type AccessRequestRecord = RecordOf<typeof requestFields>;
 
 /** A token that was mailed, stored as its hash. */
-export interface MailTokenRecord {
+const tokenFields = {
   /** SHA-256 of the token. */
-  _id: string;
-  email: string;
+  _id: text,
+  email: text,
   /** When the token becomes invalid. MongoDB deletes the record after that. */
-  expiresAt: Date;
-}
+  expiresAt: date,
+};
+export type MailTokenRecord = RecordOf<typeof tokenFields>;
 
 /** The collections of the developer feature. */
 export interface DeveloperModels {
@@ -34,35 +38,15 @@ export interface DeveloperModels {
 /** How long an address is kept after its last request. */
 const REQUESTS_KEPT_SECONDS = 30 * 24 * 3_600;
 
-const text = { type: String, required: true } as const;
-const date = { type: Date, required: true } as const;
-const options = { versionKey: false, strict: "throw" } as const;
-
 /** Declares the collections on a connection. */
 export function createDeveloperModels(connection: Connection): DeveloperModels {
-  const request = new Schema<AccessRequestRecord>(
-    {
-      _id: text,
-      name: { type: String, default: null },
-      useCase: { type: String, default: null },
-      status: { type: String, enum: ["pending", "sent", "failed"], required: true },
-      attempts: { type: Number, required: true },
-      dueAt: date,
-      requestedAt: date,
-    },
-    { ...options, collection: "access_requests" },
-  );
-  request.index({ dueAt: 1 }, { partialFilterExpression: { status: "pending" } });
-  request.index({ requestedAt: 1 }, { expireAfterSeconds: REQUESTS_KEPT_SECONDS });
-
-  const token = new Schema<MailTokenRecord>(
-    { _id: text, email: text, expiresAt: date },
-    { ...options, collection: "mail_tokens" },
-  );
-  token.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
-
   return {
-    requests: connection.model<AccessRequestRecord>("AccessRequest", request),
-    tokens: connection.model<MailTokenRecord>("MailToken", token),
+    requests: collection(connection, "AccessRequest", "access_requests", requestFields, [
+      [{ dueAt: 1 }, { partialFilterExpression: { status: "pending" } }],
+      [{ requestedAt: 1 }, { expireAfterSeconds: REQUESTS_KEPT_SECONDS }],
+    ]),
+    tokens: collection(connection, "MailToken", "mail_tokens", tokenFields, [
+      [{ expiresAt: 1 }, { expireAfterSeconds: 0 }],
+    ]),
   };
 }

@@ -53,9 +53,8 @@ export function createAdminRuling(options: AdminRulingOptions) {
 
   /** A dispute with its transaction. */
   async function find(disputeId: string): Promise<Found> {
-    const dispute = await disputes.findById(disputeId).lean<DisputeRecord | null>();
-    const record =
-      dispute === null ? null : await transactions.findById(dispute.transactionId).lean<TransactionRecord | null>();
+    const dispute = await disputes.findById(disputeId).lean();
+    const record = dispute === null ? null : await transactions.findById(dispute.transactionId).lean();
     if (dispute === null || record === null) throw new ApiError("not_found");
     return { dispute, record };
   }
@@ -93,7 +92,7 @@ export function createAdminRuling(options: AdminRulingOptions) {
       const facts = await factsOf(found, chainNow);
       const stored = await store({ ...found, facts, factsAt: chainNow }, decision);
       if (stored === "changed") continue;
-      const dispute = (await disputes.findById(disputeId).lean<DisputeRecord | null>()) ?? found.dispute;
+      const dispute = (await disputes.findById(disputeId).lean()) ?? found.dispute;
       // A repeat of this request may have been faster.
       if (stored === "refused" && !isRuledBy(dispute, operationId)) {
         const details = { outcome: dispute.ruling?.outcome ?? null, ruledBy: dispute.ruling?.ruledBy ?? null };

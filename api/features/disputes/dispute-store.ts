@@ -90,10 +90,10 @@ export class DisputeStore {
    */
   async open(record: Disputed, disputedAt: number): Promise<DisputeRecord> {
     const _id = disputeIdOf(record);
-    const known = await this.#deps.disputes.findById(_id).lean<DisputeRecord | null>();
+    const known = await this.#deps.disputes.findById(_id).lean();
     if (known !== null) return known;
     await writePlain(this.#deps.disputes, [this.#opening(record, disputedAt)]);
-    const opened = await this.#deps.disputes.findById(_id).lean<DisputeRecord | null>();
+    const opened = await this.#deps.disputes.findById(_id).lean();
     if (opened === null) throw new Error(`Dispute ${_id} vanished while it was being opened`);
     return opened;
   }

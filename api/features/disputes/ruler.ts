@@ -7,7 +7,7 @@ import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { pauseAfter } from "../../lib/retry.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
-import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
+import type { TransactionModel } from "../transactions/model.ts";
 import { handoverEnd, hasDispute, loadCase } from "./load-case.ts";
 import type { Judge } from "./judging/case.ts";
 import type { DisputeModel, DisputeRecord } from "./model.ts";
@@ -105,12 +105,12 @@ export class Ruler {
         ],
         { sort: { dueAt: 1 }, returnDocument: "after", updatePipeline: true },
       )
-      .lean<DisputeRecord | null>();
+      .lean();
     return claimed ?? undefined;
   }
 
   async #rule(dispute: DisputeRecord, time: number, signal: AbortSignal): Promise<void> {
-    const record = await this.#deps.transactions.findById(dispute.transactionId).lean<TransactionRecord | null>();
+    const record = await this.#deps.transactions.findById(dispute.transactionId).lean();
     if (record === null) throw new Error(`Transaction ${dispute.transactionId} doesn't exist`);
     if (!hasDispute(record, dispute)) {
       if (!(await this.#deps.withdrawIfGone(dispute, record, signal))) {

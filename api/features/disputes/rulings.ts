@@ -67,14 +67,10 @@ export function createRulings({ connection, disputes, transactions, sending, rea
       rationaleHash,
     };
     return withTransaction(connection, async (session) => {
-      const current = await disputes
-        .findOne({ _id: dispute._id, isOpen: true }, null, { session })
-        .lean<DisputeRecord | null>();
+      const current = await disputes.findOne({ _id: dispute._id, isOpen: true }, null, { session }).lean();
       if (current === null) return "refused";
       if (current.ruling !== null && (ruledBy !== "admin" || current.ruling.ruledBy !== "system")) return "refused";
-      const delivery = await transactions
-        .findById(record._id, { deliveryProof: 1 }, { session })
-        .lean<Pick<TransactionRecord, "deliveryProof"> | null>();
+      const delivery = await transactions.findById(record._id, { deliveryProof: 1 }, { session }).lean();
       if (delivery === null || basisOf(current, delivery) !== basisOf(dispute, record)) return "changed";
       if (current.ruling === null) await sending.put(toSend, session);
       else if (ruledBy === "system" || !(await sending.replace({ ...toSend, role: ruledBy }, session)))

@@ -136,7 +136,7 @@ export class DisputeService {
         { $set: { [`offers.${role}`]: { buyerPercent, deadline, signature, offeredAt }, updatedAt: offeredAt } },
         { returnDocument: "after" },
       )
-      .lean<DisputeRecord | null>();
+      .lean();
     return this.#present(kept ?? dispute, reading);
   }
 
@@ -183,7 +183,7 @@ export class DisputeService {
     // A dispute that a reorganisation has removed can still be read.
     const dispute =
       disputedAt === null
-        ? await this.#deps.disputes.findById(disputeId).lean<DisputeRecord | null>()
+        ? await this.#deps.disputes.findById(disputeId).lean()
         : await this.#deps.store.open(reading.record, disputedAt);
     if (dispute === null) throw new ApiError("not_found");
     return { dispute, reading };
@@ -267,9 +267,9 @@ export class DisputeService {
         ],
         { returnDocument: "after", updatePipeline: true },
       )
-      .lean<DisputeRecord | null>();
+      .lean();
     if (added !== null) return added;
-    const current = (await this.#deps.disputes.findById(dispute._id).lean<DisputeRecord | null>()) ?? dispute;
+    const current = (await this.#deps.disputes.findById(dispute._id).lean()) ?? dispute;
     if (items.some(({ evidenceId }) => hasEvidence(current, side, evidenceId))) return current;
     throw this.#refusal(current, reading, addition);
   }

@@ -48,10 +48,10 @@ const hashOf = (value: unknown): string => sha256Hex(canonicalJson(value));
  */
 export async function verifyRuling(disputeId: string, options: VerificationOptions): Promise<Finding[]> {
   const { disputes, transactions, evaluator } = options;
-  const dispute = await disputes.findById(disputeId).lean<DisputeRecord | null>();
+  const dispute = await disputes.findById(disputeId).lean();
   if (dispute === null) throw new NothingToVerifyError(`Dispute ${disputeId} doesn't exist.`);
   if (dispute.ruling === null) throw new NothingToVerifyError(`Dispute ${disputeId} hasn't been ruled.`);
-  const record = await transactions.findById(dispute.transactionId).lean<TransactionRecord | null>();
+  const record = await transactions.findById(dispute.transactionId).lean();
   if (record === null) throw new NothingToVerifyError(`Transaction ${dispute.transactionId} doesn't exist.`);
   const document = JSON.parse(dispute.ruling.documentJson) as RulingDocument;
   const found = await loadCase(asRuled(dispute, record, document), evaluator, document.factsAt);

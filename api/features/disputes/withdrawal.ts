@@ -34,7 +34,7 @@ export function createWithdrawal({ connection, disputes, transactions, reader, n
     if (hasDispute(reading.record, dispute)) return false;
     return withTransaction(connection, async (session) => {
       // A follower that applies the dispute meanwhile writes the same record, so one of the two transactions is retried.
-      const copy = await transactions.findById(record._id, null, { session }).lean<TransactionRecord | null>();
+      const copy = await transactions.findById(record._id, null, { session }).lean();
       if (copy !== null && hasDispute(copy, dispute)) return false;
       const { matchedCount } = await disputes.updateOne(
         { _id: dispute._id, disputedAt: dispute.disputedAt, ruling: null },

@@ -103,7 +103,7 @@ export function createRebatePayments({ connection, rpcUrl, log, now, processId, 
         .find({ network: MAINNET, month, isPayable: true, _id: { $gt: afterId } })
         .sort({ _id: 1 })
         .limit(PAGE)
-        .lean<StatementRecord[]>();
+        .lean();
       const known = await payments.find({ _id: { $in: page.map(({ _id }) => _id) } }).lean();
       const byId = new Map(known.map((payment) => [payment._id, payment]));
       yield page.map((statement) => ({ statement, payment: byId.get(statement._id) }));
@@ -234,7 +234,7 @@ export function createRebatePayments({ connection, rpcUrl, log, now, processId, 
   };
 
   async function needOf(address: Address, required: bigint, payer: Address): Promise<Need> {
-    const token = await statements.findOne({ token: address }).lean<StatementRecord | null>();
+    const token = await statements.findOne({ token: address }).lean();
     const call = { address, abi: erc20Abi, functionName: "balanceOf", args: [payer] } as const;
     const balance = await chain.read((client) => client.readContract(call));
     return { name: token?.tokenSymbol ?? address, decimals: token?.tokenDecimals ?? 0, required, balance };

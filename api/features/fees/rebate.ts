@@ -1,52 +1,9 @@
 import { PLATFORM_FEE_BPS } from "../../config/constants.ts";
-import type { FeeTier } from "../../config/constants.ts";
 import type { PaidSettlement } from "../../indexer/schemas.ts";
 import { canonicalJson } from "../../lib/canonical-json.ts";
 import { sha256Hex } from "../../lib/ids.ts";
+import type { SettlementLine, StatementTerms } from "./model.ts";
 import type { Month } from "./months.ts";
-
-/** A settlement as a statement lists it. Amounts are decimal strings in token units, USD values have 6 decimals. */
-export interface SettlementLine {
-  escrowId: `0x${string}`;
-  /** ISO 8601. */
-  settledAt: string;
-  amount: string;
-  fee: string;
-  locked: string;
-  /** Amount that the seller was paid; divided by `locked` it is the paid share. */
-  sellerAmount: string;
-  /** USD units of the deposit. */
-  valueUsdUnits: string;
-  /** Volume that counts towards the tier: `floor(value * paid share)` within the 30 days, otherwise 0. In USD units. */
-  volumeUsdUnits: string;
-  /** Fee that the rebate is computed from: `floor(fee * paid share)` for a settlement of the month, otherwise 0. In token units. */
-  countedFee: string;
-}
-
-/** The terms of a statement. Its hash covers them; they include the hash of its settlements. */
-export interface StatementTerms {
-  network: string;
-  /** `2026-10` */
-  month: string;
-  /** The seller, and the token of the settlements; lower case. */
-  wallet: `0x${string}`;
-  token: `0x${string}`;
-  tier: FeeTier["tier"];
-  effectiveRateBps: number;
-  /** ISO 8601: the 30 days whose volume decides the tier. The end is exclusive and the month's end. */
-  windowStart: string;
-  windowEnd: string;
-  /** Volume of the window in all tokens, in USD units (6 decimals). */
-  settledVolumeUsdUnits: string;
-  /** The block at which the settlements were read. */
-  block: { number: number; hash: `0x${string}` };
-  settlementCount: number;
-  settlementsHash: `0x${string}`;
-  /** Sum of the counted fees, in token units. */
-  fee: string;
-  /** `floor(fee * (200 - rateBps) / 200)`, in token units. */
-  rebate: string;
-}
 
 const isoOf = (unixSeconds: number): string => new Date(unixSeconds * 1_000).toISOString();
 

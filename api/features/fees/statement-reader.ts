@@ -47,7 +47,7 @@ export function createStatementReader({ statements, lines }: StatementModels, pa
         })
         .sort({ month: -1, _id: -1 })
         .limit(limit + 1)
-        .lean<StatementRecord[]>();
+        .lean();
       const page = found.slice(0, limit);
       const last = page.at(-1);
       const known = await payments.find({ _id: { $in: page.map(({ _id }) => _id) } }).lean();
@@ -66,7 +66,7 @@ export function createStatementReader({ statements, lines }: StatementModels, pa
         .find({ statementId, position: { $gt: cursor } })
         .sort({ position: 1 })
         .limit(limit + 1)
-        .lean<StatementLineRecord[]>();
+        .lean();
       const page = found.slice(0, limit);
       const hasMore = found.length > limit;
       return { lines: page, next: hasMore ? (page.at(-1)?.position ?? null) : null };

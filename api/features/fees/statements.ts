@@ -7,11 +7,10 @@ import type { AtBlock, Indexer } from "../../indexer/indexer-client.ts";
 import type { PaidSettlement } from "../../indexer/schemas.ts";
 import { sha256Hex } from "../../lib/ids.ts";
 import type { Logger } from "../../lib/logger.ts";
-import type { StatementLineRecord, StatementModels, StatementRecord } from "./model.ts";
+import type { StatementLineRecord, StatementModels, StatementRecord, StatementTerms } from "./model.ts";
 import { monthAfter, monthAt, monthNamed } from "./months.ts";
 import type { Month } from "./months.ts";
 import { hashSettlements, hashStatement, lineOf, rebateOn, volumeIn, windowOf } from "./rebate.ts";
-import type { StatementTerms } from "./rebate.ts";
 import { tierOf } from "./tiers.ts";
 
 /** Dependencies of the writer of statements. */
@@ -56,7 +55,7 @@ export function createStatementWriter({ connection, models, chain, indexer, ...d
 
   /** The first month that has no statements yet; undefined before the first settlement. */
   async function firstUnwritten(block: AtBlock): Promise<Month | undefined> {
-    const last = await months.findOne({ network }).sort({ month: -1 }).lean<{ month: string } | null>();
+    const last = await months.findOne({ network }).sort({ month: -1 }).lean();
     if (last !== null) return monthAfter(monthNamed(last.month));
     const settledAt = await indexer.firstPaidSettlement(block);
     return settledAt === undefined ? undefined : monthAt(settledAt);

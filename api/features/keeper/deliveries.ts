@@ -73,7 +73,7 @@ export function createDeliveries({ network, connection, transactions, recorder, 
           { $set: { buyerNotifiedAt: deliveredAt } },
           { session, returnDocument: "after" },
         )
-        .lean<TransactionRecord | null>();
+        .lean();
       if (record === null) return false;
       const delivery = await progress.appliedDelivery(network, record.escrowId, session);
       await recorder.record([announceOverdue(record, delivery?.incarnation ?? 0, at)], session);
@@ -103,7 +103,7 @@ export function createDeliveries({ network, connection, transactions, recorder, 
         .find({ ...delivered, payloadReceivedAt: null, "escrow.deliveredAt": { $lt: end } })
         .sort({ "escrow.deliveredAt": 1 })
         .limit(TOLD)
-        .lean<Delivered[]>();
+        .lean();
       return notifyAll(found, at);
     },
 
@@ -120,7 +120,7 @@ export function createDeliveries({ network, connection, transactions, recorder, 
           .find({ ...delivered, ...placesAfter(after, chainNow) })
           .sort({ "escrow.windowEnd": 1, _id: 1 })
           .limit(PAGE)
-          .lean<Delivered[]>();
+          .lean();
         const notified = await notifyAll(page, at);
         const inTime = page.filter((deal) => handoverOf(deal, at) === "in_time");
         yield { escrowIds: inTime.map(({ escrowId }) => escrowId), notified };

@@ -1,11 +1,10 @@
-import { Schema } from "mongoose";
-import type { Connection, Model, Types } from "mongoose";
+import type { Connection, Model } from "mongoose";
 
 import { SENDING_PROBLEMS } from "../../chain/sending/problems.ts";
 import { sendingFields, sendingIndexes } from "../../chain/sending/record.ts";
 import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
-import { collection, number, oneOf, optional, part, text, textOf } from "../../db/records.ts";
+import { collection, decimal, number, oneOf, optional, part, text, textOf } from "../../db/records.ts";
 import type { RecordOf } from "../../db/records.ts";
 
 /** The calls of the escrow contract that are open to anyone and end something. */
@@ -47,11 +46,10 @@ const orderFields = {
 /** A move that the keeper makes once, with its transactions. The id is `network:move:escrowId`. */
 export type KeeperOrderRecord = RecordOf<typeof orderFields>;
 
+const spendingFields = { _id: text, committedWei: decimal };
+
 /** The cost of a network's transactions of one day, including reservations for those in flight. The id is `network:day`. */
-export interface KeeperSpendingRecord {
-  _id: string;
-  committedWei: Types.Decimal128;
-}
+export type KeeperSpendingRecord = RecordOf<typeof spendingFields>;
 
 const cursorFields = { _id: oneOf(NETWORKS), nextBlock: number };
 
@@ -65,16 +63,11 @@ export interface KeeperModels {
   cursors: Model<KeeperCursorRecord>;
 }
 
-const spendingSchema = new Schema<KeeperSpendingRecord>(
-  { _id: { type: String, required: true }, committedWei: { type: Schema.Types.Decimal128, required: true } },
-  { collection: "keeper_spending", versionKey: false, strict: "throw" },
-);
-
 /** Declares the collections of the keeper. */
 export function keeperModels(connection: Connection): KeeperModels {
   return {
     orders: collection(connection, "KeeperOrder", "keeper_orders", orderFields, sendingIndexes()),
-    spending: connection.model<KeeperSpendingRecord>("KeeperSpending", spendingSchema),
+    spending: collection(connection, "KeeperSpending", "keeper_spending", spendingFields),
     cursors: collection(connection, "KeeperCursor", "keeper_cursors", cursorFields),
   };
 }

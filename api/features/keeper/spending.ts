@@ -101,7 +101,7 @@ export function createSpending({
     },
 
     async committedOn(unixSeconds) {
-      const found = await model.findById(idOf(utcDay(unixSeconds))).lean<KeeperSpendingRecord | null>();
+      const found = await model.findById(idOf(utcDay(unixSeconds))).lean();
       return found === null ? 0n : BigInt(found.committedWei.toString());
     },
   };

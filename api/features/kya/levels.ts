@@ -76,7 +76,7 @@ export function createKyaLevels({ connection, agents, changes, clock }: KyaLevel
   ): Promise<KyaLevel> {
     // The update locks the record until the transaction ends, so that `from` is what `to` replaces.
     const options = { session, updatePipeline: true } as const;
-    const before = await agents.findOneAndUpdate({ _id: agentId }, [update], options).lean<AgentRecord | null>();
+    const before = await agents.findOneAndUpdate({ _id: agentId }, [update], options).lean();
     if (before === null) throw new ApiError("not_found", { details: { agentId } });
     const from = before.kyaLevel;
     const to = resultOf(before);

@@ -1,8 +1,8 @@
-import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
 import { KYA_LEVELS } from "../../config/constants.ts";
-import type { KyaLevel } from "../../config/constants.ts";
+import { collection, date, nullable, oneOf, text } from "../../db/records.ts";
+import type { RecordOf } from "../../db/records.ts";
 
 /** The cause of a level: a mail (level 1), a payment method (level 2) or an admin (any level). */
 export const KYA_CAUSES = ["email", "payment_method", "admin"] as const;
@@ -13,29 +13,31 @@ export const KYA_VERIFICATIONS = ["codebase", "identity"] as const;
 export type KyaVerification = (typeof KYA_VERIFICATIONS)[number];
 
 /** One decision about an agent's level. Entries are never changed or deleted. */
-export interface KyaChangeRecord {
+const changeFields = {
   /** Entry id, `kya_…`. */
-  _id: string;
-  agentId: string;
-  from: KyaLevel;
+  _id: text,
+  agentId: text,
+  from: oneOf(KYA_LEVELS),
   /** The same as `from` if the agent had this level or a higher one already. */
-  to: KyaLevel;
-  cause: KyaCause;
+  to: oneOf(KYA_LEVELS),
+  cause: oneOf(KYA_CAUSES),
   /** The verified address, the linked token (`<network>:<address>`), or the admin's reason. */
-  reason: string;
-  verification: KyaVerification | null;
+  reason: text,
+  verification: nullable(oneOf(KYA_VERIFICATIONS)),
   /** The request that caused it, which the audit of the admin key names too. */
-  requestId: string;
-  at: Date;
-}
+  requestId: text,
+  at: date,
+};
+export type KyaChangeRecord = RecordOf<typeof changeFields>;
 
 /** A nonce of a signed statement. Each is accepted once. */
-export interface StatementNonceRecord {
+const nonceFields = {
   /** `<lower-case wallet>:<nonce>`. */
-  _id: string;
+  _id: text,
   /** When the statement itself expires. MongoDB deletes the record after that. */
-  expiresAt: Date;
-}
+  expiresAt: date,
+};
+export type StatementNonceRecord = RecordOf<typeof nonceFields>;
 
 /** The collections of the KYA feature. The level itself is on the agent's record. */
 export interface KyaModels {
@@ -43,36 +45,12 @@ export interface KyaModels {
   nonces: Model<StatementNonceRecord>;
 }
 
-const text = { type: String, required: true } as const;
-const level = { type: Number, enum: KYA_LEVELS, required: true } as const;
-const options = { versionKey: false, strict: "throw" } as const;
-
 /** Declares the collections on a connection. */
 export function createKyaModels(connection: Connection): KyaModels {
-  const change = new Schema<KyaChangeRecord>(
-    {
-      _id: text,
-      agentId: text,
-      from: level,
-      to: level,
-      cause: { type: String, enum: KYA_CAUSES, required: true },
-      reason: text,
-      verification: { type: String, enum: [...KYA_VERIFICATIONS, null], default: null },
-      requestId: text,
-      at: { type: Date, required: true },
-    },
-    { ...options, collection: "kya_changes" },
-  );
-  change.index({ agentId: 1, _id: -1 });
-
-  const nonce = new Schema<StatementNonceRecord>(
-    { _id: text, expiresAt: { type: Date, required: true } },
-    { ...options, collection: "kya_nonces" },
-  );
-  nonce.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
-
   return {
-    changes: connection.model<KyaChangeRecord>("KyaChange", change),
-    nonces: connection.model<StatementNonceRecord>("StatementNonce", nonce),
+    changes: collection(connection, "KyaChange", "kya_changes", changeFields, [[{ agentId: 1, _id: -1 }]]),
+    nonces: collection(connection, "StatementNonce", "kya_nonces", nonceFields, [
+      [{ expiresAt: 1 }, { expireAfterSeconds: 0 }],
+    ]),
   };
 }

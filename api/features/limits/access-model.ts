@@ -1,99 +1,109 @@
-import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
+import { CALL_CLASSES } from "../../config/constants.ts";
 import type { CallClass, RateClass } from "../../config/constants.ts";
+import { collection, date, flag, listOf, mixed, nullable, number, oneOf, optional, part } from "../../db/records.ts";
+import { text, textOf } from "../../db/records.ts";
+import type { RecordOf } from "../../db/records.ts";
 
 /** An API key, stored as its hash. A revoked key is removed. */
-export interface StoredKey {
+const keyFields = {
   /** Key id, `key_…`. */
-  id: string;
+  id: text,
   /** SHA-256 of the key. */
-  hash: string;
-  createdAt: Date;
+  hash: text,
+  createdAt: date,
   /** When the key expires; null if it doesn't. */
-  expiresAt: Date | null;
-  suspendedUntil: Date | null;
+  expiresAt: nullable(date),
+  suspendedUntil: nullable(date),
   /** Times of the calls in the last window, by class, oldest first. */
-  windows: Partial<Record<RateClass, Date[]>>;
+  windows: mixed<Partial<Record<RateClass, Date[]>>>(),
   /** Times of the answers of 429 that count towards a suspension, oldest first. */
-  refusals: Date[];
-}
+  refusals: listOf(date),
+};
+export type StoredKey = RecordOf<typeof keyFields>;
 
 /** A call that has been admitted and not settled yet. */
-export interface Reservation {
-  id: string;
-  type: CallClass;
+const reservationFields = {
+  id: text,
+  type: oneOf(CALL_CLASSES),
   /** Midnight UTC of the day on which the call began: it counts for that day. */
-  day: Date;
+  day: date,
   /** When the reservation expires, in case its process has died. */
-  until: Date;
+  until: date,
   /** Whether it holds a prepaid call instead of one of the day's budget. */
-  prepaid: boolean;
+  prepaid: flag,
   /** Whether neither was left: the call is served only if it is paid for. Missing counts as false. */
-  exhausted?: boolean;
-}
+  exhausted: optional(flag),
+};
 
 /** The admission decision about an agent's latest call. */
-export interface CallRecord {
-  id: string;
-  keyId: string;
+const callFields = {
+  id: text,
+  keyId: text,
   /**
    * `free`: admitted without a budget. `reserved`: admitted with a call of the day's budget. `prepaid`: with a prepaid call.
    * `exhausted`: admitted, but the budget has no call left. The rest are refusals.
    */
-  outcome: "free" | "reserved" | "prepaid" | "exhausted" | "limited" | "ended" | "suspended";
-  at: Date;
+  outcome: oneOf(["free", "reserved", "prepaid", "exhausted", "limited", "ended", "suspended"]),
+  at: date,
   /** Calls in the window, this one included if it was admitted. */
-  counted: number;
-  first: Date | null;
-  last: Date | null;
+  counted: number,
+  first: nullable(date),
+  last: nullable(date),
   /** Calls of the day's budget without this one. */
-  used: number;
+  used: number,
   /** The day's budget. */
-  limit: number;
-  day: Date;
-  suspendedUntil: Date | null;
-}
+  limit: number,
+  day: date,
+  suspendedUntil: nullable(date),
+};
+export type CallRecord = RecordOf<typeof callFields>;
 
-/** An agent's keys, limits and budgets in one document, so that a call takes one round trip. */
-export interface AccessRecord {
+/**
+ * An agent's keys, limits and budgets in one document, so that a call takes one round trip. Pipeline updates write it, which
+ * Mongoose doesn't check.
+ */
+const accessFields = {
   /** Agent id. */
-  _id: string;
-  walletAddress: `0x${string}`;
+  _id: text,
+  walletAddress: textOf<`0x${string}`>(),
   /** Lower-case form of the wallet. */
-  walletKey: string;
+  walletKey: text,
   /** Copy of the testnet score, for the multiplier of the budgets, and the block at which it was read. */
-  score: number;
-  scoreBlock: number;
-  keys: StoredKey[];
+  score: number,
+  scoreBlock: number,
+  keys: listOf(part(keyFields)),
   /** Rises with every change that may end a key. Open streams watch it. */
-  keysVersion: number;
+  keysVersion: number,
   /** Midnight UTC of the day that `used` counts. */
-  day: Date;
+  day: date,
   /** Settled calls of the day that drew on its budget. */
-  used: Record<CallClass, number>;
+  used: mixed<Record<CallClass, number>>(),
   /** Settled calls of the day that didn't draw on its budget: prepaid calls, and paid calls past the budget. */
-  beyondBudget: number;
+  beyondBudget: number,
   /** Settled calls of the month's earlier days. */
-  earlier: number;
-  reservations: Reservation[];
+  earlier: number,
+  reservations: listOf(part(reservationFields)),
   /** Prepaid calls. They never expire. */
-  prepaid: Record<CallClass, number>;
-  call: CallRecord | null;
-}
+  prepaid: mixed<Record<CallClass, number>>(),
+  call: nullable(part(callFields)),
+};
+export type AccessRecord = RecordOf<typeof accessFields>;
 
 /** The calls of a client address in a class. */
-export interface ClientWindowRecord {
+const clientWindowFields = {
   /** `<class>:<address>`. */
-  _id: string;
+  _id: text,
   /** Times of the calls in the last window, oldest first. */
-  times: Date[];
+  times: listOf(date),
   /** Whether the latest call was admitted, and when it came. */
-  admitted: boolean;
-  at: Date;
+  admitted: flag,
+  at: date,
   /** MongoDB deletes the record after this. */
-  expiresAt: Date;
-}
+  expiresAt: date,
+};
+export type ClientWindowRecord = RecordOf<typeof clientWindowFields>;
 
 /** The collections of admission. */
 export interface AccessModels {
@@ -101,39 +111,16 @@ export interface AccessModels {
   clientWindows: Model<ClientWindowRecord>;
 }
 
-const required = { required: true } as const;
-const options = { versionKey: false, strict: "throw" } as const;
-
-// Pipeline updates write these records. Mongoose doesn't check those, so the schema declares only the fields it needs.
-const accessSchema = new Schema<AccessRecord>(
-  {
-    _id: { type: String, ...required },
-    walletAddress: { type: String, ...required },
-    walletKey: { type: String, ...required },
-    keys: [{ type: Schema.Types.Mixed }],
-  },
-  { ...options, strict: false, collection: "agent_access" },
-);
-// Sparse, because an agent may have no key, and a missing key must not be taken twice.
-accessSchema.index({ "keys.hash": 1 }, { unique: true, sparse: true });
-accessSchema.index({ walletKey: 1 }, { unique: true });
-
-const clientWindowSchema = new Schema<ClientWindowRecord>(
-  {
-    _id: { type: String, ...required },
-    times: [Date],
-    admitted: Boolean,
-    at: Date,
-    expiresAt: { type: Date, ...required },
-  },
-  { ...options, collection: "client_windows" },
-);
-clientWindowSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
-
 /** The collections on a connection. */
 export function accessModels(connection: Connection): AccessModels {
   return {
-    access: connection.model<AccessRecord>("AgentAccess", accessSchema),
-    clientWindows: connection.model<ClientWindowRecord>("ClientWindow", clientWindowSchema),
+    access: collection(connection, "AgentAccess", "agent_access", accessFields, [
+      // Sparse, because an agent may have no key, and a missing key must not be taken twice.
+      [{ "keys.hash": 1 }, { unique: true, sparse: true }],
+      [{ walletKey: 1 }, { unique: true }],
+    ]),
+    clientWindows: collection(connection, "ClientWindow", "client_windows", clientWindowFields, [
+      [{ expiresAt: 1 }, { expireAfterSeconds: 0 }],
+    ]),
   };
 }

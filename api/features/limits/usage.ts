@@ -2,7 +2,7 @@ import { CALL_CLASSES } from "../../config/constants.ts";
 import type { CallClass, Tier } from "../../config/constants.ts";
 import type { AgentModels } from "../agents/model.ts";
 import type { Limits } from "../../config/limits.ts";
-import type { AccessModels, AccessRecord } from "./access-model.ts";
+import type { AccessModels } from "./access-model.ts";
 import { byCallClass, dayOf, resetAfter, tierOf } from "./tiers.ts";
 
 /** The use of a daily budget, in calls. */
@@ -43,7 +43,7 @@ export function createUsageReader(
   return async (agentId) => {
     const [found, agent] = await Promise.all([
       // One member acknowledges writes of counters, so only a local read of the primary returns the latest.
-      models.access.findById(agentId).read("primary").readConcern("local").lean<AccessRecord | null>(),
+      models.access.findById(agentId).read("primary").readConcern("local").lean(),
       models.agents.findById(agentId).lean(),
     ]);
     if (found === null || agent === null) throw new Error(`The agent ${agentId} has no access record`);

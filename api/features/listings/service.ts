@@ -106,7 +106,7 @@ export class ListingService {
   }
 
   async #find(id: string): Promise<StoredListing> {
-    const record = await this.#deps.listings.findById(id, { embedding: 0 }).lean<StoredListing | null>();
+    const record = await this.#deps.listings.findById(id, { embedding: 0 }).lean();
     if (record === null) throw new ApiError("not_found", { details: { serviceId: id } });
     return record;
   }

@@ -147,7 +147,7 @@ export function createDifferences(deps: DifferencesDeps) {
         .find({ network, isOpen: true, checkAt: { $lte: deps.now() } })
         .sort({ checkAt: 1 })
         .limit(RECHECKS_PER_RUN)
-        .lean<DifferenceRecord[]>();
+        .lean();
       for (const difference of due) {
         signal?.throwIfAborted();
         await lookAgain(difference, block, log);

@@ -1,8 +1,8 @@
-import { Schema } from "mongoose";
 import type { Connection, Model } from "mongoose";
 
 import { NETWORKS } from "../../config/constants.ts";
-import type { Network } from "../../config/constants.ts";
+import { collection, date, flag, listOf, nullable, number, oneOf, part, text } from "../../db/records.ts";
+import type { RecordOf } from "../../db/records.ts";
 
 /** Kinds of copies that are compared with the contracts. */
 export const COMPARED_KINDS = ["escrow", "score"] as const;
@@ -13,53 +13,53 @@ export const PASS_STAGES = ["open", "closed", "scores"] as const;
 export type PassStage = (typeof PASS_STAGES)[number];
 
 /** Numbers of compared copies. */
-export interface PassCounts {
-  escrows: number;
-  scores: number;
+const counts = {
+  escrows: number,
+  scores: number,
   /** Copies that are newer than the compared block, or that wait to be read again. */
-  skipped: number;
-}
+  skipped: number,
+};
+export type PassCounts = RecordOf<typeof counts>;
 
 /** The progress of a network's daily comparison. */
-export interface PassRecord {
-  _id: Network;
+const passFields = {
+  _id: oneOf(NETWORKS),
   /** The running comparison; null between two comparisons. */
-  running: (PassCounts & { startedAt: Date; stage: PassStage; after: string; pagesLeft: number }) | null;
+  running: nullable(part({ ...counts, startedAt: date, stage: oneOf(PASS_STAGES), after: text, pagesLeft: number })),
   /** The last comparison that ended. */
-  finished: (PassCounts & { startedAt: Date; finishedAt: Date }) | null;
+  finished: nullable(part({ ...counts, startedAt: date, finishedAt: date })),
   /** Rises with every write, so that only one process continues a comparison. */
-  version: number;
-}
+  version: number,
+};
+export type PassRecord = RecordOf<typeof passFields>;
 
 /** A field whose values differ between a copy and a contract. */
-export interface FieldDifference {
-  field: string;
-  copy: string | null;
-  contract: string | null;
-}
+const fieldDifference = { field: text, copy: nullable(text), contract: nullable(text) };
+export type FieldDifference = RecordOf<typeof fieldDifference>;
 
 /**
  * A copy that differs from its contract. `suspected` until a second check, because a copy may only be late. Then `found`
  * until the two agree, then `repaired`.
  */
-export interface DifferenceRecord {
+const differenceFields = {
   /** `<network>:<kind>:<subject>:<time>` */
-  _id: string;
-  network: Network;
-  kind: ComparedKind;
+  _id: text,
+  network: oneOf(NETWORKS),
+  kind: oneOf(COMPARED_KINDS),
   /** Transaction id, or lower-case wallet. */
-  subject: string;
-  state: "suspected" | "found" | "repaired";
+  subject: text,
+  state: oneOf(["suspected", "found", "repaired"]),
   /** True until the difference is repaired. */
-  isOpen: boolean;
-  fields: FieldDifference[];
+  isOpen: flag,
+  fields: listOf(part(fieldDifference)),
   /** How often the difference was seen. */
-  looks: number;
+  looks: number,
   /** When the copy is compared again. */
-  checkAt: Date;
-  seenAt: Date;
-  repairedAt: Date | null;
-}
+  checkAt: date,
+  seenAt: date,
+  repairedAt: nullable(date),
+};
+export type DifferenceRecord = RecordOf<typeof differenceFields>;
 
 /** The collections of the reconciliation. */
 export interface ReconciliationModels {
@@ -67,65 +67,18 @@ export interface ReconciliationModels {
   differences: Model<DifferenceRecord>;
 }
 
-const required = { required: true } as const;
-const text = { type: String, ...required };
-const count = { type: Number, ...required };
-const date = { type: Date, ...required };
-const network = { ...text, enum: NETWORKS };
-const counts = { escrows: count, scores: count, skipped: count };
-
-const passSchema = new Schema<PassRecord>(
-  {
-    _id: network,
-    running: {
-      type: new Schema<NonNullable<PassRecord["running"]>>(
-        { ...counts, startedAt: date, stage: { ...text, enum: PASS_STAGES }, after: String, pagesLeft: count },
-        { _id: false },
-      ),
-      default: null,
-    },
-    finished: {
-      type: new Schema<NonNullable<PassRecord["finished"]>>(
-        { ...counts, startedAt: date, finishedAt: date },
-        { _id: false },
-      ),
-      default: null,
-    },
-    version: count,
-  },
-  { collection: "reconciliation_passes", versionKey: false, strict: "throw" },
-);
-
-const differenceSchema = new Schema<DifferenceRecord>(
-  {
-    _id: text,
-    network,
-    kind: { ...text, enum: COMPARED_KINDS },
-    subject: text,
-    state: { ...text, enum: ["suspected", "found", "repaired"] },
-    isOpen: { type: Boolean, ...required },
-    fields: [
-      new Schema<FieldDifference>(
-        { field: text, copy: { type: String, default: null }, contract: { type: String, default: null } },
-        { _id: false },
-      ),
-    ],
-    looks: count,
-    checkAt: date,
-    seenAt: date,
-    repairedAt: { type: Date, default: null },
-  },
-  { collection: "reconciliation_differences", versionKey: false, strict: "throw" },
-);
-const whileOpen = { partialFilterExpression: { isOpen: true } } as const;
-differenceSchema.index({ network: 1, kind: 1, subject: 1 }, { ...whileOpen, unique: true });
-differenceSchema.index({ network: 1, checkAt: 1 }, whileOpen);
-differenceSchema.index({ network: 1, kind: 1, state: 1 });
-
 /** Declares the collections of the reconciliation. */
 export function reconciliationModels(connection: Connection): ReconciliationModels {
+  const whileOpen = { partialFilterExpression: { isOpen: true } };
   return {
-    passes: connection.model<PassRecord>("ReconciliationPass", passSchema),
-    differences: connection.model<DifferenceRecord>("ReconciliationDifference", differenceSchema),
+    passes: collection(connection, "ReconciliationPass", "reconciliation_passes", passFields),
+    differences: collection(connection, "ReconciliationDifference", "reconciliation_differences", differenceFields, [
+      [
+        { network: 1, kind: 1, subject: 1 },
+        { ...whileOpen, unique: true },
+      ],
+      [{ network: 1, checkAt: 1 }, whileOpen],
+      [{ network: 1, kind: 1, state: 1 }],
+    ]),
   };
 }

@@ -8,7 +8,7 @@ import { isDuplicateKey } from "../../db/connection.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { StandingRecord } from "../agents/model.ts";
 import { CLOSED_STATUSES, OPEN_STATUSES, OPEN_TRANSACTIONS_INDEX } from "../transactions/model.ts";
-import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
+import type { TransactionModel } from "../transactions/model.ts";
 import type { Reached } from "../transactions/ports.ts";
 import type { Differences } from "./differences.ts";
 import { PASS_STAGES } from "./model.ts";
@@ -80,7 +80,7 @@ export function createDailyPass(deps: PassDeps) {
       .sort({ _id: 1 })
       .limit(PAGE_SIZE)
       .hint(OPEN_TRANSACTIONS_INDEX)
-      .lean<TransactionRecord[]>();
+      .lean();
     const comparisons = await sources.escrows(records, block);
     const last = records.at(-1);
     if (last === undefined || records.length < PAGE_SIZE) return { comparisons };
@@ -93,7 +93,7 @@ export function createDailyPass(deps: PassDeps) {
       .sort({ escrowId: 1 })
       .limit(limit)
       .hint(BY_ESCROW_ID)
-      .lean<TransactionRecord[]>();
+      .lean();
 
   /** A page of closed escrows from a random id on, which wraps around at the highest id. */
   async function closedPage({ after, pagesLeft }: Running, block: ComparedBlock): Promise<Page> {
@@ -113,7 +113,7 @@ export function createDailyPass(deps: PassDeps) {
       .find({ _id: { $gt: `${network}:${after}`, $lt: `${network};` } })
       .sort({ _id: 1 })
       .limit(PAGE_SIZE)
-      .lean<StandingRecord[]>();
+      .lean();
     const comparisons = await sources.scores(records, block);
     const last = records.at(-1);
     if (last === undefined || records.length < PAGE_SIZE) return { comparisons };
@@ -136,7 +136,7 @@ export function createDailyPass(deps: PassDeps) {
   }
 
   async function load(): Promise<PassRecord> {
-    const stored = await passes.findById(network).lean<PassRecord | null>();
+    const stored = await passes.findById(network).lean();
     return stored ?? { _id: network, running: null, finished: null, version: 0 };
   }
 

@@ -97,9 +97,9 @@ export function createDelivery(options: DeliveryOptions) {
           },
           { session, returnDocument: "after" },
         )
-        .lean<TransactionRecord | null>();
+        .lean();
       if (stored === null) {
-        const earlier = await transactions.findById(record._id, null, { session }).lean<TransactionRecord | null>();
+        const earlier = await transactions.findById(record._id, null, { session }).lean();
         if (earlier?.deliveryProof === proof) return;
         throw new ApiError("delivery_already_submitted", {
           details: { deliveryProof: earlier?.deliveryProof ?? null, given: proof },

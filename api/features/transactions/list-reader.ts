@@ -145,8 +145,9 @@ export function createListReader({ transactions, progress, indexers, waitMs }: L
     const kept = fitting(known);
     const end = kept.length < known.length ? (kept.at(-1)?._id ?? null) : lastRead;
     const stored = await transactions
-      .find({ _id: { $in: kept.map(({ _id }) => _id) } }, Object.fromEntries(unread.map((field) => [field, 0])))
-      .lean<ListedTransaction[]>();
+      .find({ _id: { $in: kept.map(({ _id }) => _id) } })
+      .select(unread.map((field) => `-${field}`))
+      .lean();
     const records: ListedTransaction[] = withoutResponses
       ? stored.map((copy) => ({ ...copy, responsePayloadJson: null }))
       : stored;

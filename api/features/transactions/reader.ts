@@ -59,7 +59,7 @@ export function createTransactionReader(options: ReaderOptions) {
 
   /** The stored record, for a party. @throws ApiError `not_found`, also for agents that aren't parties */
   async function find(transactionId: string, agentId: string): Promise<{ record: TransactionRecord; role: Role }> {
-    const record = await transactions.findById(transactionId).lean<TransactionRecord | null>();
+    const record = await transactions.findById(transactionId).lean();
     const role = record === null ? undefined : roleOf(record, agentId);
     if (record === null || role === undefined) throw new ApiError("not_found");
     return { record, role };

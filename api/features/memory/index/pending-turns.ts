@@ -75,10 +75,11 @@ async function earlierModels(entries: MemoryModels["entries"], model: string): P
   const found: string[] = [];
   for (let after = ""; ;) {
     const next = await entries
-      .findOne({ "embedding.model": { $gt: after } }, { "embedding.model": 1 })
+      .findOne({ "embedding.model": { $gt: after } })
+      .select("embedding.model")
       .sort({ "embedding.model": 1, _id: 1 })
-      .lean<{ embedding: { model: string } } | null>();
-    if (next === null) return found;
+      .lean();
+    if (!next?.embedding) return found;
     after = next.embedding.model;
     if (after !== model) found.push(after);
   }
