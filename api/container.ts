@@ -165,6 +165,7 @@ function createFeatures(platform: Platform, timings: Timings) {
     processId,
     metrics: platform.metrics,
     provider: env.embeddingProvider,
+    embedded: platform.embedded,
     indexUrl: env.searchIndexUrl,
     indexStore: env.searchIndexStore,
   });

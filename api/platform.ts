@@ -18,6 +18,8 @@ import type { Logger } from "./lib/logger.ts";
 import { createMetrics } from "./lib/metrics.ts";
 import type { Metrics } from "./lib/metrics.ts";
 import { DeadlineExceededError, withTimeout } from "./lib/timeout.ts";
+import { createThreadEncoder } from "./search/embedding/encoder.ts";
+import type { SentenceEncoder } from "./search/embedding/encoder.ts";
 
 /** Connections and tools that features are built from. */
 export interface Platform {
@@ -29,12 +31,15 @@ export interface Platform {
   indexers: Readonly<Record<Network, Indexer>>;
   jobs: JobSystem;
   metrics: Metrics;
+  /** Embeds texts in this process. */
+  embedded: SentenceEncoder;
   /** Aborted as soon as the process starts to stop. */
   shutdown: AbortSignal;
 }
 
 /**
- * Settings of the platform. Tests set the clock and the database name, and replace chains or subgraphs with typed fakes.
+ * Settings of the platform. Tests set the clock and the database name, share an encoder, and replace chains or subgraphs
+ * with typed fakes.
  */
 export interface PlatformOptions {
   env: Env;
@@ -43,6 +48,7 @@ export interface PlatformOptions {
   databaseName?: string;
   chains?: Readonly<Record<Network, ChainClient>>;
   indexers?: Readonly<Record<Network, Indexer>>;
+  embedded?: SentenceEncoder;
 }
 
 /** Maximum wait for the chain id at start, in milliseconds. */
@@ -53,7 +59,7 @@ const CHAIN_ID_PATIENCE_MS = 3_000;
  * @throws DeploymentFileError, WrongChainError, DatabaseUnusableError
  */
 export async function connectPlatform(options: PlatformOptions, shutdown: AbortSignal): Promise<Platform> {
-  const { env, log, clock = systemClock } = options;
+  const { env, log, clock = systemClock, embedded = createThreadEncoder(log) } = options;
   const chains = options.chains ?? (await connectChains(env));
   const indexers =
     options.indexers ?? byNetwork((network) => createIndexer({ network, url: env.subgraphUrls[network] }));
@@ -67,7 +73,7 @@ export async function connectPlatform(options: PlatformOptions, shutdown: AbortS
     read: () => Promise.resolve(Object.entries(pool()).map(([state, value]) => ({ labels: { state }, value }))),
   });
   const jobs = new JobSystem({ connection, log });
-  return { env, log, clock, connection, chains, indexers, jobs, metrics, shutdown };
+  return { env, log, clock, connection, chains, indexers, jobs, metrics, embedded, shutdown };
 }
 
 /**

@@ -12,6 +12,7 @@ import { listingModel } from "../listings/model.ts";
 import { createCategoryFit } from "./category-fit.ts";
 import { createDatabaseSearch } from "./database-search.ts";
 import { createEmbedder } from "../../search/embedding/embedder.ts";
+import type { SentenceEncoder } from "../../search/embedding/encoder.ts";
 import { createEncoders } from "../../search/embedding/encoders.ts";
 import { addEmbeddingGauges } from "../../search/embedding/gauges.ts";
 import { openSearchIndexes } from "../../search/index/search-indexes.ts";
@@ -31,6 +32,7 @@ export interface DiscoveryModuleDeps {
   etherPrice: EtherPrice;
   /** The server that embeds texts; undefined for the embedded encoder. */
   provider: EmbeddingProvider | undefined;
+  embedded: SentenceEncoder;
   metrics: Pick<Metrics, "addGauge">;
   now: () => Date;
   log: Logger;
@@ -46,10 +48,10 @@ export interface DiscoveryModuleDeps {
 export const discoveryModule = defineFeature({
   routes: discoverRoutes,
   create(deps: DiscoveryModuleDeps) {
-    const { connection, standings, directory, etherPrice, provider, metrics, now, log } = deps;
-    const { processId, indexUrl, indexStore } = deps;
+    const { connection, standings, directory, etherPrice, metrics, now, log } = deps;
+    const { provider, embedded, processId, indexUrl, indexStore } = deps;
     const listings = listingModel(connection);
-    const encoders = createEncoders({ connection, provider, now, log });
+    const encoders = createEncoders({ connection, provider, embedded, now, log });
     const { current: encoder } = encoders;
     addEmbeddingGauges(metrics, encoders);
     const indexes = openSearchIndexes({ connection, indexUrl, indexStore, encoder, processId, now, log });

@@ -3,7 +3,6 @@ import type { Connection } from "mongoose";
 import type { EmbeddingProvider } from "../../config/embeddings.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { createEmbeddingServer } from "./embedding-server.ts";
-import { createThreadEncoder } from "./encoder.ts";
 import type { SentenceEncoder } from "./encoder.ts";
 import { embeddingModels } from "./model.ts";
 import { Outage } from "./outage.ts";
@@ -42,6 +41,7 @@ export interface EncodersOptions {
   connection: Connection;
   /** Undefined for the embedded encoder alone. */
   provider: EmbeddingProvider | undefined;
+  embedded: SentenceEncoder;
   now: () => Date;
   log: Logger;
   /** Tests change these. */
@@ -51,9 +51,8 @@ export interface EncodersOptions {
 
 /** Creates the encoders. Nothing is started or sent before the first text. */
 export function createEncoders(options: EncodersOptions): Encoders {
-  const { connection, provider, now, log, paces, pauses } = options;
+  const { connection, provider, embedded, now, log, paces, pauses } = options;
   const { vectors, spending } = embeddingModels(connection);
-  const embedded = createThreadEncoder(log);
   if (provider === undefined) {
     return {
       current: embedded,
