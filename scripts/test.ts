@@ -1,16 +1,18 @@
 // `npm test`: runs every check and every test; the last line sums up the counts of all runners.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { glob } from "node:fs/promises";
-import { availableParallelism, constants } from "node:os";
+import { availableParallelism, constants, cpus } from "node:os";
 import { dirname, join, relative } from "node:path";
 
 import { readArguments, refuseArguments, wholeNumber } from "./command/arguments.ts";
 import { findFreePorts } from "./local/ports.ts";
 import { PORTS_PER_STACK } from "./local/stack-ports.ts";
 import { startStack } from "./local/stack.ts";
-import { lint } from "./quality/lint.ts";
+import { startLint } from "./quality/lint.ts";
 import { ADMIN_KEY } from "./testing/admin-key.ts";
 import { conformance, conformancePage } from "./testing/conformance.ts";
+import type { Group } from "./testing/groups.ts";
+import { groupsOf } from "./testing/groups.ts";
 import { inTurn, runJobs } from "./testing/jobs.ts";
 import type { Job } from "./testing/jobs.ts";
 import type { FileOutcome } from "./testing/mocha-file.ts";
@@ -30,7 +32,7 @@ import type { Recorded, TestResult } from "./testing/results.ts";
 import { retryFailed } from "./testing/retry.ts";
 import type { FlakyTest } from "./testing/retry.ts";
 import { run } from "./testing/run.ts";
-import { expectedSeconds, FILE_MINUTES, NIGHT_FILE_MINUTES, runTestFile } from "./testing/test-file.ts";
+import { expectedSeconds, FILE_MINUTES, NIGHT_FILE_MINUTES, runTestFiles } from "./testing/test-file.ts";
 import { clearStarts, reportStarts, twoProcessVariables } from "./testing/two-processes.ts";
 
 const STAGES = ["lint", "contracts", "subgraph", "api", "sdk", "e2e"] as const;
@@ -39,15 +41,15 @@ type Stage = (typeof STAGES)[number];
 const HELP = `usage: npm test -- [--only ${STAGES.join("|")}] [--retry-failed] [--json FILE] [--file-minutes N]
                    [--two-processes] [--nightly] [files …]
 
-Runs the checks (lint), the contract tests, and the tests of subgraph, API, client and whole deals. Test files run side by
-side, three for two cores. They use stacks of their own (own ports, data under .local/test), so \`npm start\` may run at the
+Runs the checks (lint), the contract tests, and the tests of subgraph, API, client and whole deals. They run side by side,
+three processes for two cores, each with files of one folder. They use stacks of their own (own ports, data under .local/test), so \`npm start\` may run at the
 same time. The last line sums up all counts. A full run also compares the results with test/spec-lines.tsv.
 Long campaigns and the tests of unchanged tools are left to \`npm run test:nightly\` (scripts/testing/nightly.ts lists them).
   --only STAGE    run this stage alone; may be repeated
   --retry-failed  rerun each file with a failed test once, alone; tests that then pass are listed as flaky, and the counts
                   are those of the last runs
-  --json FILE     also write the measures to this file as one JSON object: cores, seconds, and the seconds and counts of
-                  each stage; stages that run side by side overlap
+  --json FILE     also write the measures to this file as one JSON object: cores, seconds, CPU seconds of the whole
+                  machine, and the seconds and counts of each stage; stages that run side by side overlap
   --file-minutes N
                   how long a test file may take, 1 to 600 (default ${FILE_MINUTES}, with --nightly ${NIGHT_FILE_MINUTES}); for tests
                   that a variable makes longer
@@ -60,11 +62,11 @@ Long campaigns and the tests of unchanged tools are left to \`npm run test:night
 
 const DATA_DIR = join(".local", "test");
 /** Deals on one stack, whose clock they move and whose chain they roll back: they run one at a time. */
-const isDeal = ({ file }: { file: string }): boolean => file.startsWith("test/e2e/deals/");
+const isDeal = (file: string): boolean => file.startsWith("test/e2e/deals/");
 /** Tests against chains, subgraphs and database that the runner starts. API tests start the API themselves. */
 const sharesInfrastructure = (file: string): boolean => /^test\/(subgraph|api)\//.test(file);
-/** Files that run side by side for each core: nearly half of their time they wait for blocks, pauses and processes. */
-const FILES_PER_CORE = 1.5;
+/** Processes that run side by side for each core: nearly half of their time they wait for blocks, pauses and others. */
+const LANES_PER_CORE = 1.5;
 
 const { values, positionals: files } = readArguments(
   HELP,
@@ -94,6 +96,7 @@ const chosen = STAGES.filter((stage) => values.only === undefined || values.only
 const isFull = chosen.length === STAGES.length && files.length === 0;
 const begunOn = new Date();
 const started = performance.now();
+const busyBefore = busySeconds();
 const failures: string[] = [];
 const flaky: FlakyTest[] = [];
 /** How each mocha file ended the last time that it ran. */
@@ -106,6 +109,11 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 const begunAt: Partial<Record<Stage, number>> = {};
 /** Seconds of each stage, from its first check or test to its last. */
 const secondsOf: Partial<Record<Stage, number>> = {};
+
+/** Seconds that the cores of this machine have been busy since its start, whoever kept them so. */
+function busySeconds(): number {
+  return cpus().reduce((sum, { times }) => sum + (times.user + times.nice + times.sys + times.irq) / 1000, 0);
+}
 
 function banner(text: string): void {
   console.log(`\n── ${text} ──`);
@@ -186,13 +194,14 @@ async function runContracts(testFiles: string[], resultsPath: string, beside: Be
   };
   const { code, output } = await run("node", ["scripts/testing/contracts.ts", ...testFiles], { env, capture });
   if (capture) console.log(`\ncontracts\n${output.trimEnd()}`);
-  const { results, unfinished } = readRecorded(resultsPath);
+  const recorded = readRecorded(resultsPath);
+  const { results, unfinished } = recorded;
   // A crash or a compile error is a failure of its own.
   if (code !== 0 && results.every(({ status }) => status !== "failed")) {
     const place = unfinished === undefined ? "" : `, in ${unfinished.file}: ${unfinished.title}`;
     failures.push(`contracts: the runner ended with code ${code}${place}`);
   }
-  return { results, unfinished };
+  return recorded;
 }
 
 async function rerunContracts(file: string): Promise<TestResult[]> {
@@ -201,56 +210,58 @@ async function rerunContracts(file: string): Promise<TestResult[]> {
   return (await runContracts([file], path, { capture: false, hasBindings: false })).results;
 }
 
-/** A test file that mocha runs. */
-interface TestFile {
+/** Test files of a stage that one process of mocha runs. */
+interface TestGroup {
   stage: Stage;
-  file: string;
+  group: Group;
 }
 
-async function testFilesOf(stage: Stage): Promise<TestFile[]> {
-  const toTest = (file: string): TestFile => ({ stage, file: relative(".", file) });
-  if (files.length > 0) return files.map(toTest);
-  const found = (await Array.fromAsync(glob(`test/${stage}/**/*.test.ts`))).map(toTest);
-  if (isNightly) return found;
-  const left = found.filter(({ file }) => isLeftToNight(file));
+async function testGroupsOf(stage: Stage): Promise<TestGroup[]> {
+  const found = files.length > 0 ? files : await Array.fromAsync(glob(`test/${stage}/**/*.test.ts`));
+  const left = isNightly || files.length > 0 ? [] : found.filter((file) => isLeftToNight(file));
   if (left.length > 0) console.log(`${stage}: ${left.length} files are left to npm run test:nightly`);
-  return found.filter((test) => !left.includes(test));
+  const chosenFiles = found.map((file) => relative(".", file)).filter((file) => !left.includes(file));
+  // The nightly page has the output of single files, and so has the list of those that need one API process.
+  const areAlone = isNightly || hasTwoProcesses;
+  const groups = areAlone ? chosenFiles.map((file): Group => [file]) : groupsOf(chosenFiles);
+  return groups.map((group) => ({ stage, group }));
 }
 
 /** Runs the tests of the chosen stages side by side, reruns the failed files if asked to, and reports on each stage. */
-async function runTests(stages: readonly Stage[]): Promise<void> {
+async function runTests(stages: readonly Stage[], linting: Promise<void>): Promise<void> {
   banner(stages.join(", "));
   const mochaStages = stages.filter((stage) => stage !== "contracts");
-  const found = (await Promise.all(mochaStages.map(testFilesOf))).flat();
+  const found = (await Promise.all(mochaStages.map(testGroupsOf))).flat();
   const infrastructure = sharedStack("infrastructure", ["chains", "graph", "mongo"]);
   const full = sharedStack("full");
-  const [deals, others] = [found.filter(isDeal), found.filter((test) => !isDeal(test))];
+  const deals = found.filter(({ group }) => isDeal(group[0]));
+  const others = found.filter((test) => !deals.includes(test));
   const stackOf = (file: string): SharedStack | undefined =>
-    isDeal({ file }) ? full : sharesInfrastructure(file) ? infrastructure : undefined;
+    isDeal(file) ? full : sharesInfrastructure(file) ? infrastructure : undefined;
   // A start compiles what tests import, so the first one is over before they begin.
-  const needed = new Set(found.map(({ file }) => stackOf(file)));
+  const needed = new Set(found.map(({ group }) => stackOf(group[0])));
   const first = [infrastructure, full].find((stack) => needed.has(stack));
   await first?.open();
 
-  const runFile = async (stage: Stage, file: string): Promise<TestResult[]> => {
-    const stack = await stackOf(file)?.open();
+  const runFiles = async ({ stage, group }: TestGroup): Promise<TestResult[]> => {
+    const stack = await stackOf(group[0])?.open();
     const signal = stack?.lost ?? new AbortController().signal;
     const env = {
       TEST_STACK: stack?.facts ?? "",
       TEST_NIGHTLY: isNightly ? "1" : "",
-      ...(hasTwoProcesses ? twoProcessVariables(file) : {}),
+      ...(hasTwoProcesses ? twoProcessVariables(group[0]) : {}),
     };
-    const outcome = await runTestFile({ stage, file, env, signal, limitMinutes });
-    outcomes.set(file, outcome);
-    return outcome.results;
+    const ended = await runTestFiles({ stage, files: group, env, signal, limitMinutes });
+    for (const outcome of ended) outcomes.set(outcome.file, outcome);
+    return ended.flatMap(({ results }) => results);
   };
-  const jobOf = ({ stage, file }: TestFile): Job => ({
-    expectedSeconds: expectedSeconds(file),
+  const jobOf = (test: TestGroup): Job => ({
+    expectedSeconds: test.group.reduce((sum, file) => sum + expectedSeconds(file), 0),
     run: () =>
-      timed(stage, async () => {
-        const shared = stackOf(file);
+      timed(test.stage, async () => {
+        const shared = stackOf(test.group[0]);
         if (shared !== undefined && (await shared.open())?.lost.aborted !== false) return;
-        for (const result of await runFile(stage, file)) appendResult(resultsFile(stage), result);
+        for (const result of await runFiles(test)) appendResult(resultsFile(test.stage), result);
       }),
   });
   const contracts: Job = {
@@ -269,11 +280,13 @@ async function runTests(stages: readonly Stage[]): Promise<void> {
       await full.close();
     },
   };
-  const jobs = [...(stages.includes("contracts") ? [contracts] : []), dealsJob, ...others.map(jobOf)];
-  await runJobs(jobs, Math.ceil(FILES_PER_CORE * availableParallelism()));
+  // The checks have begun; their job keeps a lane free for them.
+  const checks: Job = { expectedSeconds: Infinity, run: () => linting };
+  const jobs = [checks, ...(stages.includes("contracts") ? [contracts] : []), dealsJob, ...others.map(jobOf)];
+  await runJobs(jobs, Math.ceil(LANES_PER_CORE * availableParallelism()));
 
   for (const stage of stages) {
-    await closeStage(stage, stage === "contracts" ? rerunContracts : (file) => runFile(stage, file));
+    await closeStage(stage, stage === "contracts" ? rerunContracts : (file) => runFiles({ stage, group: [file] }));
   }
   await Promise.all([infrastructure.close(), full.close()]);
 }
@@ -308,7 +321,7 @@ function writeMeasures(file: string): void {
     }),
   );
   const totals = { ...counts, failed: counts.failed + failures.length, flaky: flaky.length };
-  const measures = { cores: availableParallelism(), seconds, stages, ...totals };
+  const measures = { cores: availableParallelism(), seconds, cpuSeconds, stages, ...totals };
   const rounded = (_: string, value: unknown): unknown =>
     typeof value === "number" ? Math.round(value * 10) / 10 : value;
   mkdirSync(dirname(file), { recursive: true });
@@ -328,12 +341,17 @@ function recordNight(): void {
 
 for (const stage of chosen) clearResults(stage);
 clearStarts();
+const ran = chosen.filter((stage) => stage !== "lint");
+let linting = Promise.resolve();
 if (chosen.includes("lint")) {
   banner("checks");
-  await timed("lint", async () => void failures.push(...(await lint()).map((name) => `check: ${name}`)));
+  const { built, failed } = startLint(ran.length > 0 ? 1 : 2);
+  linting = timed("lint", async () => void failures.push(...(await failed).map((name) => `check: ${name}`)));
+  // Tests need the compile too.
+  await built;
 }
-const ran = chosen.filter((stage) => stage !== "lint");
-if (ran.length > 0) await runTests(ran);
+if (ran.length > 0) await runTests(ran, linting);
+await linting;
 if (isFull) checkConformance();
 
 const counts = count(ran.flatMap((stage) => readResults(stage)));
@@ -346,9 +364,12 @@ for (const { file, title } of flaky) console.log(`flaky: ${file}: ${title}`);
 for (const failure of failures) console.log(`failed: ${failure}`);
 if (hasTwoProcesses) for (const line of reportStarts()) console.log(line);
 const seconds = (performance.now() - started) / 1000;
+const cpuSeconds = busySeconds() - busyBefore;
 if (values.json !== undefined) writeMeasures(values.json);
 if (isFull && isNightly) recordNight();
-console.log(`Took ${seconds.toFixed(0)} s on ${availableParallelism()} cores.`);
+console.log(
+  `Took ${seconds.toFixed(0)} s on ${availableParallelism()} cores, which were busy for ${cpuSeconds.toFixed(0)} s.`,
+);
 // A failed check counts as a failed test; a passed check isn't counted.
 console.log(`${counts.passed} passed, ${counts.failed + failures.length} failed, ${counts.skipped} skipped`);
 process.exit(counts.failed + failures.length === 0 ? 0 : 1);

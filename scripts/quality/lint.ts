@@ -1,4 +1,4 @@
-// Every check of the sources except tests. `npm run lint` runs only these; `npm test` runs them first.
+// Every check of the sources except tests. `npm run lint` runs only these; `npm test` runs them beside the tests.
 import { glob } from "node:fs/promises";
 
 import { readArguments } from "../command/arguments.ts";
@@ -35,8 +35,16 @@ const HELP = `usage: npm run lint -- [--help]
 Compiles the contracts and runs every check of the sources except tests: ${names}.
   --help   this text`;
 
-/** Runs the checks two at a time, prints their results and returns the names of those that failed. */
-export async function lint(): Promise<string[]> {
+/** Checks under way. */
+export interface Lint {
+  /** Settles once the contracts are compiled and their bindings generated, or have failed to be. */
+  built: Promise<unknown>;
+  /** Settles with the names of the checks that failed. */
+  failed: Promise<string[]>;
+}
+
+/** Starts the compile and the checks, and prints their results as they come. */
+export function startLint(checksAtOnce: 1 | 2): Lint {
   const failed: string[] = [];
   const runAll = async (queue: Check[]): Promise<void> => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
@@ -51,13 +59,16 @@ export async function lint(): Promise<string[]> {
   const afterBuild = async (): Promise<void> => {
     if ((await building).code === 0) await runAll(waiting);
   };
-  await Promise.all([afterBuild(), runAll([...ofSources]).then(afterBuild)]);
-  const built = await building;
-  if (built.code !== 0) {
-    console.log(built.output);
-    failed.unshift("hardhat build");
-  }
-  return failed;
+  const finish = async (): Promise<string[]> => {
+    await Promise.all([runAll([...ofSources]).then(afterBuild), ...(checksAtOnce === 2 ? [afterBuild()] : [])]);
+    const built = await building;
+    if (built.code !== 0) {
+      console.log(built.output);
+      failed.unshift("hardhat build");
+    }
+    return failed;
+  };
+  return { built: building, failed: finish() };
 }
 
 function report(name: string, outcome: Outcome): void {
@@ -67,7 +78,7 @@ function report(name: string, outcome: Outcome): void {
 
 if (import.meta.main) {
   readArguments(HELP, {});
-  const failed = await lint();
+  const failed = await startLint(2).failed;
   if (failed.length > 0) console.log(`Failed: ${failed.join(", ")}`);
   process.exit(failed.length === 0 ? 0 : 1);
 }

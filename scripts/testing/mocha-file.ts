@@ -9,25 +9,25 @@ import type { TestResult } from "./results.ts";
 /** How a test file ended. */
 export interface FileOutcome {
   file: string;
-  /** One for each test, and a failed one if the process died, hung or ran no test. */
+  /** One for each test, and a failed one if the process died or hung. Empty if the process didn't come to the file. */
   results: TestResult[];
-  /** The output. */
+  /** The output of the file's process. */
   output: string;
   seconds: number;
 }
 
-/** The options of a test file's run. */
-export interface FileRun {
+/** The options of a run of test files in one process. */
+export interface FilesRun {
   stage: string;
-  file: string;
+  files: readonly string[];
   env: Readonly<Record<string, string>>;
-  /** How long the file may take in all, in milliseconds. */
+  /** How long the process may take in all, in milliseconds. */
   limitMs: number;
-  /** Ends the file when aborted. */
+  /** Ends the process when aborted. */
   signal: AbortSignal;
-  /** Folder of the project that the file tests; this one by default. */
+  /** Folder of the project that the files test; this one by default. */
   cwd?: string;
-  /** Ends the file at its first failure. */
+  /** Ends the process at its first failure. */
   bail?: boolean;
 }
 
@@ -53,12 +53,34 @@ process.on("exit", () => {
   for (const pid of running) killGroup(pid);
 });
 
-/** Runs one test file in a process group of its own, which is killed as a whole after `limitMs`. */
-export async function runMochaFile({ stage, file, env, limitMs, signal, cwd, bail }: FileRun): Promise<FileOutcome> {
-  const started = performance.now();
+/**
+ * Runs test files in turn in one process. Those that it didn't come to, because it died or couldn't load a file, then run
+ * alone.
+ */
+export async function runMochaFiles(run: FilesRun): Promise<FileOutcome[]> {
+  const outcomes = await runProcess(run);
+  if (run.files.length === 1 || run.signal.aborted) return outcomes;
+  const ran = outcomes.filter(({ results }) => results.length > 0);
+  for (const { file, output } of outcomes) {
+    if (ran.some((outcome) => outcome.file === file)) continue;
+    const alone = await runMochaFile({ ...run, file });
+    ran.push({ ...alone, output: `${output}\n${alone.output}` });
+  }
+  return ran;
+}
+
+/** Runs one test file. */
+export async function runMochaFile({ file, ...run }: Omit<FilesRun, "files"> & { file: string }): Promise<FileOutcome> {
+  const [outcome] = (await runProcess({ ...run, files: [file] })) as [FileOutcome];
+  return outcome;
+}
+
+/** Runs test files in a process group of its own, which is killed as a whole after `limitMs`. */
+async function runProcess({ stage, files, env, limitMs, signal, cwd, bail }: FilesRun): Promise<FileOutcome[]> {
+  const started = Date.now();
   const dir = mkdtempSync(join(tmpdir(), "mocha-"));
   const recorded = join(dir, "results.jsonl");
-  const child = spawn(process.execPath, [MOCHA, ...OPTIONS, ...(bail === true ? ["--bail"] : []), file], {
+  const child = spawn(process.execPath, [MOCHA, ...OPTIONS, ...(bail === true ? ["--bail"] : []), ...files], {
     cwd,
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
@@ -105,16 +127,26 @@ export async function runMochaFile({ stage, file, env, limitMs, signal, cwd, bai
   });
   clearTimeout(timer);
   signal.removeEventListener("abort", abort);
-  const { results, unfinished } = readRecorded(recorded);
+  const { results, unfinished, begun } = readRecorded(recorded);
   rmSync(dir, { recursive: true, force: true });
   const hasFailed = results.some(({ status }) => status === "failed");
   const reason = end ?? (results.length === 0 ? "no test ran" : `exit code ${String(code)}`);
-  if (code !== 0 && (end !== undefined || !hasFailed)) {
+  const culprit = unfinished?.file ?? (files.length === 1 ? files[0] : results.at(-1)?.file);
+  if (culprit !== undefined && code !== 0 && (end !== undefined || !hasFailed)) {
     const title = unfinished === undefined ? `(${reason})` : `${unfinished.title} (${reason})`;
-    results.push({ stage, file, title, status: "failed" });
-    output += `\n${file}: ${title}\n`;
+    results.push({ stage, file: culprit, title, status: "failed" });
+    output += `\n${culprit}: ${title}\n`;
   }
-  return { file, results, output, seconds: (performance.now() - started) / 1000 };
+  const ended = Date.now();
+  return files.map((file, place) => {
+    // Loading all files counts on the first one.
+    const from = place === 0 ? started : (begun.get(file) ?? ended);
+    const next = files.slice(place + 1).find((later) => begun.has(later)) ?? "";
+    const seconds = ((begun.get(next) ?? ended) - from) / 1000;
+    const isOwn = (result: TestResult): boolean =>
+      result.file === file || (place === 0 && !files.includes(result.file));
+    return { file, results: results.filter(isOwn), output, seconds };
+  });
 }
 
 function killGroup(pid: number | undefined): void {

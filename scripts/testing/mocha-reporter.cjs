@@ -15,6 +15,7 @@ module.exports = class SpecWithResults extends reporters.Spec {
         file: runnable.file === undefined ? "" : relative(process.cwd(), runnable.file),
         title: runnable.titlePath().join(" › "),
         status,
+        ...(status === "started" ? { at: Date.now() } : {}),
       };
       appendFileSync(file, `${JSON.stringify(result)}\n`);
     };

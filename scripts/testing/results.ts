@@ -12,8 +12,8 @@ export interface TestResult {
   status: "passed" | "failed" | "skipped";
 }
 
-/** A line that a runner writes: a result, or the start of a test or hook. */
-type Line = Omit<TestResult, "status"> & { status: TestResult["status"] | "started" };
+/** A line that a runner writes: a result, or the start of a test or hook with its time. */
+type Line = TestResult | (Omit<TestResult, "status"> & { status: "started"; at: number });
 
 /** Number of tests by outcome. */
 export interface Counts {
@@ -52,17 +52,22 @@ export interface Recorded {
   results: TestResult[];
   /** The test or hook that was running when the process died. */
   unfinished: { file: string; title: string } | undefined;
+  /** When the first test or hook of each file began (unix milliseconds). */
+  begun: ReadonlyMap<string, number>;
 }
 
 /** Reads what a runner has written, if anything. Drops a last line that a kill truncated. */
 export function readRecorded(path: string): Recorded {
-  if (!existsSync(path)) return { results: [], unfinished: undefined };
+  if (!existsSync(path)) return { results: [], unfinished: undefined, begun: new Map() };
   const complete = readFileSync(path, "utf8").split("\n").slice(0, -1);
   const lines = complete.map((line) => JSON.parse(line) as Line);
   const last = lines.at(-1);
+  const begun = new Map<string, number>();
+  for (const line of lines) if (line.status === "started" && !begun.has(line.file)) begun.set(line.file, line.at);
   return {
     results: lines.filter((line): line is TestResult => line.status !== "started"),
     unfinished: last?.status === "started" ? last : undefined,
+    begun,
   };
 }
 

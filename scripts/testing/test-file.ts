@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "no
 import { join } from "node:path";
 
 import slowFiles from "./slow-files.json" with { type: "json" };
-import { runMochaFile } from "./mocha-file.ts";
-import type { FileOutcome, FileRun } from "./mocha-file.ts";
+import { runMochaFiles } from "./mocha-file.ts";
+import type { FileOutcome, FilesRun } from "./mocha-file.ts";
 import { RESULTS_DIR } from "./results.ts";
 
 /** Minutes for a whole file: those that restart a stack several times take minutes on a loaded machine. */
@@ -17,26 +17,32 @@ const BYTES_PER_SECOND = 2_000;
 /** The same for tests that start stacks, commands or compilers. */
 const BYTES_PER_SECOND_OUTSIDE_API = 200;
 
-/**
- * Runs one test file, prints what it printed and returns how it ended. A process for each file costs about a second; in
- * return no file can disturb the next one, and a hanging file can be killed.
- */
-export async function runTestFile({
+/** Runs test files in turn in one process, prints what they printed and returns how each ended. */
+export async function runTestFiles({
   limitMinutes,
   ...run
-}: Omit<FileRun, "limitMs"> & { limitMinutes: number }): Promise<FileOutcome> {
-  const outcome = await runMochaFile({ ...run, limitMs: limitMinutes * MINUTE_MS });
-  const { file, output, seconds } = outcome;
+}: Omit<FilesRun, "limitMs"> & { limitMinutes: number }): Promise<FileOutcome[]> {
+  const outcomes = await runMochaFiles({ ...run, limitMs: limitMinutes * MINUTE_MS });
   mkdirSync(RESULTS_DIR, { recursive: true });
-  writeFileSync(DURATIONS, `${JSON.stringify({ ...readDurations(), [file]: seconds }, undefined, 2)}\n`);
-  console.log(`\n${file} (${seconds.toFixed(1)} s)\n${output.trimEnd()}`);
-  return outcome;
+  const durations = Object.fromEntries(outcomes.map(({ file, seconds }) => [file, seconds]));
+  writeFileSync(DURATIONS, `${JSON.stringify({ ...readDurations(), ...durations }, undefined, 2)}\n`);
+  for (const output of new Set(outcomes.map((outcome) => outcome.output))) {
+    const files = outcomes.filter((outcome) => outcome.output === output);
+    console.log(`\n${files.map(({ file, seconds }) => `${file} (${seconds.toFixed(1)} s)`).join("\n")}`);
+    console.log(output.trimEnd());
+  }
+  return outcomes;
 }
 
-/** Seconds that a test file took in its last run here; without one, as listed in slow-files.json or guessed by size. */
+/** Seconds that a test file took in its last run here, or else usually takes. */
 export function expectedSeconds(file: string): number {
-  const rate = file.startsWith("test/api/") ? BYTES_PER_SECOND : BYTES_PER_SECOND_OUTSIDE_API;
-  return readDurations()[file] ?? listed.get(file) ?? statSync(file).size / rate;
+  return readDurations()[file] ?? usualSeconds(file);
+}
+
+/** Seconds that a test file takes, as listed in slow-files.json or guessed by size. */
+export function usualSeconds(file: string): number {
+  const rate = /^test\/(api|sdk)\//.test(file) ? BYTES_PER_SECOND : BYTES_PER_SECOND_OUTSIDE_API;
+  return listed.get(file) ?? statSync(file).size / rate;
 }
 
 /** Files that took 20 s or more on two idle cores, so that a fresh clone starts them first. */

@@ -1,12 +1,13 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 
 import { assert } from "chai";
 
 import { isPidRunning } from "../../scripts/local/process-identity.ts";
 import { conformance } from "../../scripts/testing/conformance.ts";
-import { runMochaFile } from "../../scripts/testing/mocha-file.ts";
+import { groupsOf } from "../../scripts/testing/groups.ts";
+import { runMochaFile, runMochaFiles } from "../../scripts/testing/mocha-file.ts";
 import { campaignNotes } from "../../scripts/testing/nightly-page.ts";
 import { isLeftToNight, NIGHT_FILES, testedCode } from "../../scripts/testing/nightly.ts";
 import { appendResult, clearResults, readResults, resultsFile } from "../../scripts/testing/results.ts";
@@ -101,6 +102,74 @@ describe("the test runner", () => {
       signal: AbortSignal.abort(),
     });
     assert.deepEqual(results, ["failed: (the stack was lost)"]);
+  });
+
+  describe("with several files in one process", () => {
+    /** Runs test files with these texts and returns how their tests ended, by file. */
+    async function outcomesOf(...texts: string[]) {
+      const files = texts.map((text, place) => {
+        const file = join(relative(".", dir), `sample-${place}.test.ts`);
+        writeFileSync(file, text);
+        return file;
+      });
+      const { signal } = new AbortController();
+      const outcomes = await runMochaFiles({ stage: STAGE, files, env: {}, limitMs: AMPLE_MS, signal });
+      assert.sameMembers(
+        outcomes.map(({ file }) => file),
+        files,
+      );
+      return outcomes
+        .toSorted((one, other) => one.file.localeCompare(other.file))
+        .map(({ file, results, seconds }) => {
+          assert.isTrue(results.every((result) => result.file === file));
+          return { results: results.map(({ title, status }) => `${status}: ${title}`), seconds };
+        });
+    }
+    const resultsOf = async (...texts: string[]) => (await outcomesOf(...texts)).map(({ results }) => results);
+    const PID = 'it("runs in " + process.pid, () => {});';
+
+    it("reports each with its own results and time", async () => {
+      const [first, second] = await outcomesOf(
+        PID,
+        `${PID} it("lasts", () => new Promise((end) => setTimeout(end, 1_500)));`,
+      );
+      assert.strictEqual(second?.results[0], first?.results[0]);
+      assert.deepEqual(second?.results[1], "passed: lasts");
+      assert.isAtLeast(second?.seconds ?? 0, 1.4);
+    });
+
+    it("runs alone what a process that dies didn't come to", async () => {
+      const dies = 'it("dies", () => { process.kill(process.pid, "SIGKILL"); return new Promise(() => {}); });';
+      const holds = 'it("holds", () => {});';
+      assert.deepEqual(await resultsOf(holds, `${dies} ${holds}`, holds), [
+        ["passed: holds"],
+        ["failed: dies (ended by SIGKILL)"],
+        ["passed: holds"],
+      ]);
+    });
+
+    it("fails the one alone that has no test or can't be loaded", async () => {
+      const holds = 'it("holds", () => {});';
+      const outcomes = [["passed: holds"], ["failed: (no test ran)"], ["passed: holds"]];
+      assert.deepEqual(await resultsOf(holds, "", holds), outcomes);
+      assert.deepEqual(await resultsOf(holds, 'import "./missing.ts";', holds), outcomes);
+    });
+
+    it("fails one of them when the process reports a failure after its last test", async () => {
+      const exits = 'process.on("exit", () => { process.exitCode = 3; });';
+      const [first, last] = await resultsOf(`${exits} it("holds", () => {});`, 'it("holds", () => {});');
+      assert.deepEqual([first, last], [["passed: holds"], ["passed: holds", "failed: (exit code 3)"]]);
+    });
+  });
+
+  it("puts files of one folder together, but none that starts stacks or is left to the night", () => {
+    const together = ["test/sdk/events.test.ts", "test/sdk/waiting.test.ts"] as const;
+    const night = "test/api/analytics/market-kill.test.ts";
+    const others = ["test/api/analytics/client.test.ts", "test/e2e/deals/sdk.test.ts", "test/e2e/deals/tour.test.ts"];
+    assert.sameDeepMembers(groupsOf([...others, ...together, night]), [
+      [...together],
+      ...[...others, night].map((file): [string] => [file]),
+    ]);
   });
 
   describe("with a second run of what failed", () => {
