@@ -9,8 +9,8 @@
 FROM node:24-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The search engine's library is among the optional packages, because there is one for each platform. graph-node's binary isn't needed.
-RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@graphprotocol/gnd-*
+# The search engine's library is among the optional packages, because there is one for each platform. The binaries of graph-node and Node are not needed.
+RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@graphprotocol/gnd-* node_modules/node-linux-*
 
 FROM node:24-bookworm-slim AS service
 ENV NODE_ENV=production

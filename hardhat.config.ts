@@ -1,6 +1,12 @@
 import { createRequire } from "node:module";
 
-import toolbox from "@nomicfoundation/hardhat-toolbox-mocha-ethers";
+import ethers from "@nomicfoundation/hardhat-ethers";
+import chaiMatchers from "@nomicfoundation/hardhat-ethers-chai-matchers";
+import keystore from "@nomicfoundation/hardhat-keystore";
+import mocha from "@nomicfoundation/hardhat-mocha";
+import networkHelpers from "@nomicfoundation/hardhat-network-helpers";
+import typechain from "@nomicfoundation/hardhat-typechain";
+import verify from "@nomicfoundation/hardhat-verify";
 import { configVariable, defineConfig } from "hardhat/config";
 
 import {
@@ -27,7 +33,7 @@ const solcSettings = {
 const LOCAL_ACCOUNTS = { mnemonic: "test test test test test test test test test test test junk", count: 20 } as const;
 
 export default defineConfig({
-  plugins: [toolbox],
+  plugins: [ethers, chaiMatchers, keystore, mocha, networkHelpers, typechain, verify],
   tasks: [deployTask, upgradeTask, storageLayoutsTask, checkDeploymentTask, verifyDeploymentTask],
   solidity: {
     profiles: { default: solcSettings, production: solcSettings },

@@ -14,9 +14,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const modules = join(root, "node_modules");
 const stamp = join(modules, ".bootstrap-stamp");
 const lock = join(root, ".local", "bootstrap.lock");
-const projectNode = join(modules, "node", "bin", "node");
-// The platform packages of Hardhat's engine require Node 22, and npm silently skips them on an older one.
-const OLDEST_INSTALLER = [22, 13];
+const NODE_MAJOR = 24;
 const LOCK_STALE_MS = 15 * 60_000;
 
 const say = (text) => process.stdout.write(`${text}\n`);
@@ -38,7 +36,14 @@ function wantedStamp() {
     .digest("hex");
 }
 
-const isInstalled = (wanted) => existsSync(stamp) && existsSync(projectNode) && readFileSync(stamp, "utf8") === wanted;
+const isInstalled = (wanted) => existsSync(stamp) && readFileSync(stamp, "utf8") === wanted;
+
+/** The Node of the lock file, else the one that runs this, if it is new enough. */
+function projectNode() {
+  const packaged = join(modules, ".bin", "node");
+  if (existsSync(packaged)) return packaged;
+  return Number(process.versions.node.split(".")[0]) >= NODE_MAJOR ? process.execPath : undefined;
+}
 
 function isAlive(pid) {
   try {
@@ -84,21 +89,18 @@ function run(command, args) {
 }
 
 async function install(wanted) {
-  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  const isOld = major < OLDEST_INSTALLER[0] || (major === OLDEST_INSTALLER[0] && minor < OLDEST_INSTALLER[1]);
-  const [command, args] = isOld ? ["npx", ["-y", "-p", "node@24", "-c", "npm ci"]] : ["npm", ["ci"]];
-  say(`Installing the packages of package-lock.json (${command} ${args.join(" ")}; about a minute the first time) …`);
+  say("Installing the packages of package-lock.json (npm ci; about a minute the first time) …");
   const started = Date.now();
   const ticker = setInterval(() => say(`  … still installing, ${Math.round((Date.now() - started) / 1000)} s`), 10_000);
-  const { code, output } = await run(command, args);
+  const { code, output } = await run("npm", ["ci"]);
   clearInterval(ticker);
   if (code !== 0)
     fail(
       `${output}\nThe packages could not be installed (exit code ${code}). Mend the cause above and run the same command again.`,
     );
-  if (!existsSync(projectNode)) {
+  if (projectNode() === undefined) {
     fail(
-      `${output}\nThe package "node" brought no binary for ${process.platform}-${process.arch}. Install Node 24 or newer and see compose.yaml.`,
+      `No package brings Node ${NODE_MAJOR} for ${process.platform}-${process.arch}. Install Node ${NODE_MAJOR} or newer and see compose.yaml.`,
     );
   }
   writeFileSync(stamp, wanted);
@@ -106,14 +108,15 @@ async function install(wanted) {
 }
 
 function handOver(args) {
-  const path = [join(modules, "node", "bin"), join(modules, ".bin"), process.env.PATH].join(":");
+  const node = projectNode();
+  const path = [join(modules, ".bin"), dirname(node), process.env.PATH].join(":");
   // Keeps compiled code for later processes: one that loads the API takes a second less.
   const cache = join(root, ".local", "compile-cache");
   const env = { NODE_COMPILE_CACHE: cache, ...process.env, PATH: path };
-  const child = spawn(projectNode, args, { cwd: root, stdio: "inherit", env });
+  const child = spawn(node, args, { cwd: root, stdio: "inherit", env });
   // A terminal sends ctrl-C to the whole group. Forward a signal that only this process received.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
-  child.on("error", (error) => fail(`${projectNode}: ${error.message}`));
+  child.on("error", (error) => fail(`${node}: ${error.message}`));
   child.on("close", (code, signal) => process.exit(signal ? 128 + constants.signals[signal] : (code ?? 1)));
 }
 

@@ -3,6 +3,8 @@
 // npm leaves an optional package of another platform out of the lock file when the registry in use doesn't serve it,
 // and `npm ci` then rejects the lock file everywhere. The package's name says which platform it is for, so this adds
 // the entry.
+// npm also skips optional packages whose `engines` exclude the Node that installs, and installs those of all platforms that
+// don't say theirs: both are mended in the entries.
 import { execSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -37,20 +39,33 @@ function isLocked(packages, from, name) {
 execSync("npm install --package-lock-only", { stdio: "inherit" });
 const lock = JSON.parse(readFileSync(LOCK, "utf8"));
 const { packages } = lock;
+
+/** What the lock file says about the platforms of an optional package. */
+function platformOf(name) {
+  const platform = PLATFORM.exec(name);
+  if (platform === null) return undefined;
+  const [, os, architecture, abi] = platform;
+  const libc = os === "linux" && LIBC[abi] !== undefined ? { libc: [LIBC[abi]] } : {};
+  return { os: [os], cpu: [architecture === "amd64" ? "x64" : architecture], ...libc };
+}
+
 for (const [path, entry] of Object.entries({ ...packages })) {
   for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
     if (isLocked(packages, path, name)) continue;
-    const platform = PLATFORM.exec(name);
-    if (platform === null || !/^\d+\.\d+\.\d+$/.test(version)) {
+    const platform = platformOf(name);
+    if (platform === undefined || !/^\d+\.\d+\.\d+$/.test(version)) {
       throw new Error(`${path} requires ${name}@${version}, which isn't locked and whose name has no known platform`);
     }
-    const [, os, architecture, abi] = platform;
-    const cpu = architecture === "amd64" ? "x64" : architecture;
-    const libc = os === "linux" && LIBC[abi] !== undefined ? { libc: [LIBC[abi]] } : {};
     const dev = entry.dev === true ? { dev: true } : {};
-    packages[`node_modules/${name}`] = { version, cpu: [cpu], ...dev, ...libc, optional: true, os: [os] };
-    console.log(`completed ${name}@${version} (${os}, ${cpu})`);
+    packages[`node_modules/${name}`] = { version, ...dev, optional: true, ...platform };
+    console.log(`completed ${name}@${version} (${platform.os}, ${platform.cpu})`);
   }
+}
+for (const [path, entry] of Object.entries(packages)) {
+  if (entry.optional !== true) continue;
+  // An older Node installs it, but the project's own runs it.
+  delete entry.engines;
+  if (entry.os === undefined) Object.assign(entry, platformOf(path));
 }
 lock.packages = Object.fromEntries(Object.entries(packages).sort(([a], [b]) => (a < b ? -1 : 1)));
 writeFileSync(LOCK, `${JSON.stringify(lock, null, 2)}\n`);
