@@ -33,7 +33,7 @@ describe("the client's signature for a gasless deal", () => {
   });
   after(async () => {
     await door.close();
-    await chain.close();
+    chain.close();
   });
 
   function wallet(): Wallet {
