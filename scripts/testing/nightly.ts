@@ -37,6 +37,23 @@ export const NIGHT_FILES: readonly NightFile[] = [
     tests: "senders of rulings, killed between any two steps",
   },
   {
+    file: "test/api/keeper/keeper-kill.test.ts",
+    tests: "keepers that are killed at random while they finalize",
+  },
+  {
+    file: "test/api/messages/fan-out-kill.test.ts",
+    tests: "workers that are killed at random while they hand out a topic's messages",
+  },
+  {
+    file: "test/api/x402/payment-kill.test.ts",
+    tests: "API processes, killed between any two steps of a payment",
+  },
+  {
+    file: "test/e2e/deals/python-client.test.ts",
+    tests: "a Python client that is generated from the description",
+    code: ["openapi.json", "docs/api/sign-in.md", "test/e2e/deals/python-client", "scripts/testing/python-tools.ts"],
+  },
+  {
     file: "test/e2e/kill-and-continue.test.ts",
     tests: "each process of the stack, killed before or during a move of one deal",
   },
@@ -74,6 +91,11 @@ export const NIGHT_FILES: readonly NightFile[] = [
     file: "test/e2e/test-runner.test.ts",
     tests: "the test runner",
     code: ["scripts/test.ts", "scripts/testing"],
+  },
+  {
+    file: "test/sdk/package.test.ts",
+    tests: "the package of the client",
+    code: ["sdk/src", "sdk/package.json", "sdk/tsconfig.json", "package.json", "test/fixtures/sdk-package.ts"],
   },
 ];
 

@@ -38,7 +38,7 @@ export const DEAL_FAULTS: ApiMutant[] = [
     file: CHECKOUT,
     from: 'const transactionId = operation.newId("txn", createdAt);',
     to: 'const transactionId = `${operation.newId("txn", createdAt)}${operation.isRepeat ? "again" : ""}`;',
-    tests: ["idempotency/idempotency-kill.test.ts"],
+    tests: ["idempotency/idempotency-failpoints.test.ts"],
   },
   {
     fault: "mainnet opens for a score of 9",

@@ -8,7 +8,7 @@ const GATE = "features/x402/gate.ts";
 const PROOF = "features/x402/offer/proof.ts";
 const RESERVE = "features/x402/settling/reserve.ts";
 const RESPONSES = "features/x402/offer/payment-responses.ts";
-const IDEMPOTENCY_TESTS = ["idempotency/idempotency.test.ts", "idempotency/idempotency-kill.test.ts"];
+const IDEMPOTENCY_TESTS = ["idempotency/idempotency.test.ts", "idempotency/idempotency-failpoints.test.ts"];
 const FACILITATOR = "features/x402/settling/facilitator.ts";
 const SETTLEMENT = "features/x402/settling/settlement.ts";
 const PAYMENT_TESTS = ["x402/refusals.test.ts", "x402/used-payments.test.ts", "x402/payments.test.ts"];
@@ -78,7 +78,7 @@ export const PAYMENT_FAULTS: ApiMutant[] = [
     file: KEYS,
     from: "start: { startedAt, seed, isRepeat: runs > 1 }",
     to: "start: { startedAt, seed, isRepeat: runs > 2 }",
-    tests: ["idempotency/idempotency-kill.test.ts"],
+    tests: ["idempotency/idempotency-failpoints.test.ts"],
   },
   {
     fault: "a transfer's proof is accepted twice",

@@ -6,7 +6,7 @@ import { assert } from "chai";
 
 import { readStack } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
-import { Correspondent, startMessageApi } from "../../fixtures/messages.ts";
+import { Correspondent, startMessageApi, subscribeCrowd } from "../../fixtures/messages.ts";
 import { startWorker } from "../../fixtures/processes.ts";
 import { startReceiver } from "../../fixtures/receiver.ts";
 import type { TestReceiver } from "../../fixtures/receiver.ts";
@@ -53,19 +53,7 @@ describe("a worker that is killed while it hands out a topic's messages", () => 
       await agent.subscribe(TOPIC);
       assert.strictEqual((await agent.call("POST", "/api/v1/messages/webhook", { url })).status, 201);
     }
-    const crowd = Array.from({ length: CROWD }, (_, n) => `agt_crowd_${n}`);
-    await models.inboxes.insertMany(crowd.map((_id) => ({ _id, unread: 0, length: 0, subscriptions: 1 })));
-    await models.subscriptions.insertMany(
-      crowd.map((agentId) => ({
-        _id: `${TOPIC}:${agentId}`,
-        topic: TOPIC,
-        agentId,
-        deliveredSeq: 0,
-        isBlocked: false,
-        missed: 0,
-        createdAt: new Date(),
-      })),
-    );
+    await subscribeCrowd(api, TOPIC, CROWD);
 
     const texts: string[] = [];
     for (let kill = 0; kill < KILLS; kill += 1) {

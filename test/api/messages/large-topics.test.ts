@@ -4,7 +4,7 @@ import { assert } from "chai";
 import { INBOX_LIMITS, TOPIC_PATIENCE_MS } from "../../../api/config/constants.ts";
 import type { TestApi } from "../../fixtures/api.ts";
 import { movedClock } from "../../fixtures/limits.ts";
-import { Correspondent, startMessageApi } from "../../fixtures/messages.ts";
+import { Correspondent, startMessageApi, subscribeCrowd } from "../../fixtures/messages.ts";
 
 /** More than one turn serves. */
 const CROWD = 600;
@@ -23,23 +23,7 @@ describe("a topic with many subscribers", () => {
     api.registerAgent({ message: { issuedAt: clock.now() } }).then((agent) => new Correspondent(api, agent));
   const step = () => api.container.features.messages.fanOut.step();
 
-  /** Subscribes agents that only the database knows. */
-  async function subscribe(topic: string, count: number, unread = 0): Promise<void> {
-    const { subscriptions, inboxes } = api.container.features.messages.models;
-    const agentIds = Array.from({ length: count }, (_, n) => `agt_${topic}_${n}`);
-    await inboxes.insertMany(agentIds.map((_id) => ({ _id, unread, length: unread, subscriptions: 1 })));
-    await subscriptions.insertMany(
-      agentIds.map((agentId) => ({
-        _id: `${topic}:${agentId}`,
-        topic,
-        agentId,
-        deliveredSeq: 0,
-        isBlocked: false,
-        missed: 0,
-        createdAt: clock.now(),
-      })),
-    );
-  }
+  const subscribe = (topic: string, count: number, unread = 0) => subscribeCrowd(api, topic, count, unread);
 
   it("[S6.45] shares a worker with other topics: their messages don't wait until it is served", async () => {
     const { inboxEntries } = api.container.features.messages.models;

@@ -8,7 +8,7 @@ import type { PrivateKeyAccount } from "viem/accounts";
 import { connectDatabase } from "../../../api/db/connection.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { listingBody, readStack } from "../../fixtures/api.ts";
-import { startApiProcess } from "../../fixtures/api-process.ts";
+import { startApiProcess, startBehindDatabaseRoute } from "../../fixtures/api-process.ts";
 import type { ApiProcess } from "../../fixtures/api-process.ts";
 import { startFacilitator } from "../../fixtures/facilitator.ts";
 import type { RunningFacilitator } from "../../fixtures/facilitator.ts";
@@ -24,7 +24,6 @@ import {
 import { registrationBody } from "../../fixtures/sign-in.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import type { TestChain } from "../../fixtures/stack.ts";
-import { routeTo } from "../../fixtures/stall.ts";
 import { until } from "../../fixtures/until.ts";
 
 const log = createLogger({ level: "silent", name: "test" });
@@ -140,19 +139,11 @@ describe("a paid call whose process is killed", () => {
       const api = await start({ X402_FACILITATOR_URL: facilitator.url });
       return { api, reached: (): Promise<unknown> => reached, close: () => facilitator.close() };
     }
-    const { api, route } = await startBehindRoute();
+    const variables = { X402_PAY_TO: payTo, BUDGET_API: "1", X402_FACILITATOR_URL: healthy.url };
+    const { api, route } = await startBehindDatabaseRoute(databaseName, variables);
+    processes.push(api);
     const reached = () => (at.after === true ? route.stallAfter(at.message) : route.stallAt(at.message));
     return { api, reached, close: () => route.close() };
-  }
-
-  /** Starts a process that reaches the database by a route that can stall. */
-  async function startBehindRoute() {
-    const direct = new URL((await readStack()).mongodbUri);
-    const route = await routeTo(Number(direct.port));
-    direct.port = String(route.port);
-    direct.pathname = `/${databaseName}`;
-    direct.searchParams.set("directConnection", "true");
-    return { route, api: await start({ X402_FACILITATOR_URL: healthy.url, MONGODB_URI: direct.href }) };
   }
 
   async function endLeases(agentId: string): Promise<void> {
@@ -233,62 +224,4 @@ describe("a paid call whose process is killed", () => {
       });
     }
   }
-
-  it("takes no money if it stalled until its lease ended and a repeat has been paid for [D36] [D43]", async () => {
-    const { agentId, apiKey, account } = await brokeAgent();
-    const payment = async () => headerV1(await signTransfer({ chain, usdc, payTo }, account));
-    const key = { "idempotency-key": "stalled" };
-    const { api, route } = await startBehindRoute();
-    try {
-      const reached = route.stallAt("responsePending");
-      const late = create(api.url, apiKey, { ...key, ...(await payment()) });
-      late.catch(() => undefined);
-      await reached;
-      for (const collection of ["x402_claims", "idempotency_keys"]) {
-        await connection.collection(collection).updateMany({}, { $set: { leaseEndsAt: new Date(0) } });
-      }
-      const repeat = await create(survivor.url, apiKey, { ...key, ...(await payment()) });
-      assert.strictEqual(repeat.status, 201);
-      route.resume();
-      assert.strictEqual((await late).status, 402);
-    } finally {
-      api.kill();
-      await route.close();
-    }
-    assert.strictEqual(await connection.collection("listings").countDocuments({ sellerAgentId: agentId }), 1);
-    assert.strictEqual(THOUSAND_USDC - (await chain.usdcOf(account.address)), CALL_UNITS.api);
-  });
-
-  it("still runs once if the process that takes it over can't reach the database", async () => {
-    const { agentId, apiKey, account } = await brokeAgent();
-    const proof = await proofOf("transfer", account);
-    const killed = await startBehindRoute();
-    const second = await startBehindRoute();
-    try {
-      const effect = killed.route.stallAfter("Invoice reconciliation");
-      const lost = create(killed.api.url, apiKey, proof);
-      lost.catch(() => undefined);
-      await effect;
-      killed.api.kill();
-      await assert.isRejected(lost);
-      const listings = connection.collection("listings");
-      const stored = await until("the listing is stored", async () => {
-        const listing = await listings.findOne({ sellerAgentId: agentId });
-        return listing !== null && String(listing._id);
-      });
-      // The driver reads again once.
-      second.route.breakAt(stored, 2);
-      const failed = await until("the proof counts", async () => {
-        const result = await create(second.api.url, apiKey, proof);
-        return result.status !== 402 && result;
-      });
-      assert.strictEqual(failed.status, 503);
-      const answer = await create(second.api.url, apiKey, proof);
-      assert.deepEqual([answer.status, answer.body.data?.id], [201, stored]);
-      assert.strictEqual(await listings.countDocuments({ sellerAgentId: agentId }), 1);
-    } finally {
-      second.api.kill();
-      await Promise.all([killed.route.close(), second.route.close()]);
-    }
-  });
 });

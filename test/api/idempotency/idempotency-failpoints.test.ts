@@ -3,52 +3,56 @@ import { assert } from "chai";
 
 import type { MailTokenRecord } from "../../../api/features/developer/model.ts";
 import { sha256Hex } from "../../../api/lib/ids.ts";
-import { assertError, listingBody, startTestApi } from "../../fixtures/api.ts";
+import { assertError, listingBody, readStack, startTestApi } from "../../fixtures/api.ts";
 import type { Answer, TestApi } from "../../fixtures/api.ts";
-import { bsonOf, startBehindDatabaseRoute } from "../../fixtures/api-process.ts";
 import { ONE_USDC, openMarket } from "../../fixtures/deals.ts";
 import type { Market } from "../../fixtures/deals.ts";
+import { faultyDatabase } from "../../fixtures/faults.ts";
+import type { FaultyRoute } from "../../fixtures/faults.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import type { TestChain } from "../../fixtures/stack.ts";
 import { paymentMethodBody } from "../../fixtures/statements.ts";
 
 const KEY = "killed-request";
-/** In the message that keeps an answer. */
-const DONE = bsonOf("state", "done");
+/** The write that keeps an answer. */
+const DONE = "update idempotency_keys";
 
 describe("a request with an Idempotency-Key whose process is killed", () => {
+  let route: FaultyRoute;
   let api: TestApi;
+  /** Its process is killed. */
+  let victim: TestApi;
   let chain: TestChain;
   let market: Market;
 
   before(async () => {
-    api = await startTestApi();
+    const oneProcess = "the kills are between this process and its database";
+    route = await faultyDatabase((await readStack()).mongodbUri);
+    api = await startTestApi({ oneProcess });
+    const { name: databaseName } = api.container.connection;
+    victim = await startTestApi({ oneProcess, databaseName, env: { mongodbUri: route.url } });
     chain = await openChain("base-sepolia");
     market = await openMarket(api, chain);
   });
-  after(() => api.close());
+  after(async () => {
+    await victim.stop();
+    await api.close();
+    await route.close();
+  });
 
   const keys = () => api.container.connection.collection<{ state: string }>("idempotency_keys");
   const countOf = (collection: string) => api.container.connection.collection(collection).countDocuments();
 
-  /** Kills a process before its message with this text reaches the database. */
-  async function killAt(moment: string, path: string, apiKey: string, body?: object): Promise<void> {
-    const { api: child, route } = await startBehindDatabaseRoute(api.container.connection.name);
-    try {
-      const reached = route.stallAt(moment);
-      const lost = fetch(child.url + path, {
-        method: body === undefined ? "DELETE" : "POST",
-        headers: { "content-type": "application/json", "x-api-key": apiKey, "idempotency-key": KEY },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      lost.catch(() => undefined);
-      await reached;
-      child.kill();
-      await assert.isRejected(lost);
-    } finally {
-      child.kill();
-      await route.close();
-    }
+  /** Kills a process before the write of this name. */
+  async function killAt(name: string, path: string, key: string, body?: object): Promise<void> {
+    route.fail({ name, number: 1 }, "dies");
+    await victim.request(body === undefined ? "DELETE" : "POST", path, {
+      key,
+      headers: { "Idempotency-Key": KEY },
+      ...(body === undefined ? {} : { body }),
+    });
+    assert.isTrue(route.hasFailed, name);
+    await route.recover();
   }
 
   /** The keys' leases end, as they do some seconds after their process was killed. */
@@ -69,7 +73,7 @@ describe("a request with an Idempotency-Key whose process is killed", () => {
         await keys().deleteMany({});
         const before = await countOf(collection);
         const request = body();
-        await killAt(created === 0 ? bsonOf("insert", collection) : DONE, path, market[as].apiKey, request);
+        await killAt(created === 0 ? `insert ${collection}` : DONE, path, market[as].apiKey, request);
         assert.strictEqual(await countOf(collection), before + created, "what the killed process left");
 
         const repeat = () =>
