@@ -177,8 +177,9 @@ describe("a write while one of the calls that it waits for", () => {
       return [method, path, { ...options, headers: { ...options.headers, "idempotency-key": randomUUID() } }];
     },
   });
+  const shown = new Set<string>();
   const failEach = (write: Write, route: FaultyRoute, kinds: readonly FaultKind[]) =>
-    failEachCall(keyed(write), { api: kinds === HANGING ? hurried : api, route, kinds });
+    failEachCall(keyed(write), { api: kinds === HANGING ? hurried : api, route, kinds, shown });
 
   for (const write of writes) {
     it(`to the database fails, is answered by 503 or better: ${write.name}`, async () => {

@@ -215,6 +215,7 @@ describe("a write about something real while one of the calls that it waits for"
       asksSubgraph: false,
     },
   };
+  const shown = new Set<string>();
   function ruling({ disputeId }: Disputed): PreparedRequest {
     const body = { outcome: "SellerPaid", rationale: "It was delivered" };
     return ["POST", `/api/v1/admin/disputes/${disputeId}/ruling`, { ...AS_ADMIN, body }];
@@ -237,9 +238,9 @@ describe("a write about something real while one of the calls that it waits for"
     for (const target of asksSubgraph ? (["database", "subgraph"] as const) : (["database"] as const)) {
       it(`to the ${target} fails or hangs, is answered, and can be repeated: ${name}`, async () => {
         const route = routes[target];
-        const calls = await failEachCall({ name, prepare }, { api, route, kinds: FAILING, afterwards });
+        const calls = await failEachCall({ name, prepare }, { api, route, kinds: FAILING, shown, afterwards });
         // What hangs may still have its effect after the next request has begun, so a repeat may find another one's.
-        await failEachCall({ name, prepare }, { api: hurried, route, kinds: HANGING });
+        await failEachCall({ name, prepare }, { api: hurried, route, kinds: HANGING, shown });
         assert.isAbove(calls, 0);
       });
     }
