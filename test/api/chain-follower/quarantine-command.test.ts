@@ -4,6 +4,7 @@ import { assert } from "chai";
 
 import type { TransactionRecord } from "../../../api/features/transactions/model.ts";
 import { readStack } from "../../fixtures/api.ts";
+import { inheritedVariables } from "../../fixtures/environment.ts";
 import { bytes32, created, FollowerBench } from "../../fixtures/follower.ts";
 
 /** The result of a command. */
@@ -28,7 +29,7 @@ describe("the command for quarantined escrows", () => {
 
   function command(args: readonly string[], env: Record<string, string> = { MONGODB_URI: mongodbUri }): Promise<Ended> {
     return new Promise((resolve) => {
-      const options = { env: { PATH: process.env["PATH"], ...env } };
+      const options = { env: { ...inheritedVariables(), ...env } };
       const child = execFile(
         process.execPath,
         ["api/commands/quarantine.ts", ...args],
@@ -134,8 +135,8 @@ describe("the command for quarantined escrows", () => {
     [["--sideways"], /^Unknown option '--sideways'\./],
   ];
   it("refuses wrong arguments with code 2, the fault and the help", async () => {
-    for (const [args, fault] of mistakes) {
-      const { code, stderr } = await command(args, {});
+    const ended = mistakes.map(async ([args, fault]) => ({ args, fault, ...(await command(args, {})) }));
+    for (const { args, fault, code, stderr } of await Promise.all(ended)) {
       assert.strictEqual(code, 2, args.join(" "));
       assert.match(stderr, fault);
       assert.match(stderr, /^usage: npm run quarantine -- \[/m);
@@ -143,8 +144,10 @@ describe("the command for quarantined escrows", () => {
   });
 
   it("names the variable when the database is missing or can't be reached, without a stack trace", async () => {
-    const unset = await command([], {});
-    const unreachable = await command([], { MONGODB_URI: "mongodb://127.0.0.1:1/marketplace" });
+    const [unset, unreachable] = await Promise.all([
+      command([], {}),
+      command([], { MONGODB_URI: "mongodb://127.0.0.1:1/marketplace" }),
+    ]);
     for (const [{ code, stderr }, fault] of [
       [unset, /MONGODB_URI is missing/],
       [unreachable, /^MONGODB_URI: no MongoDB answers there$/m],

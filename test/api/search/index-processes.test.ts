@@ -22,6 +22,8 @@ const PLACES = atNight([FOLDER, OBJECT_STORE], [FOLDER]);
 const START_MS = 180_000;
 const TEST_MS = 300_000;
 const LEASE = "listings-index";
+/** Listed after a kill of the worker that writes. */
+const AFTER_KILLS = atNight(["Harpsichord tuning", "Saxophone repair"], ["Harpsichord tuning"]);
 
 describe("two API processes and two workers that share a search index", () => {
   for (const place of PLACES) {
@@ -153,14 +155,15 @@ describe("two API processes and two workers that share a search index", () => {
           return workers.find(({ pid }) => owner?.split(":")[1] === String(pid));
         };
         const before = await table();
-        for (const [turn, title] of ["Harpsichord tuning", "Saxophone repair"].entries()) {
+        for (const [turn, title] of AFTER_KILLS.entries()) {
           const victim = await writer();
           assert.ok(victim !== undefined);
           await killed(victim);
           const id = await list(turn, title);
           for (const api of [0, 1]) await untilFound(api, title, id);
           assert.notStrictEqual(await writer(), victim);
-          workers = [...workers.filter((worker) => worker !== victim), await startAnotherWorker()];
+          workers = workers.filter((worker) => worker !== victim);
+          if (turn < AFTER_KILLS.length - 1) workers.push(await startAnotherWorker());
         }
         assert.strictEqual(await table(), before);
       }).timeout(TEST_MS);
