@@ -143,7 +143,7 @@ function createFeatures(platform: Platform, timings: Timings) {
     },
   });
   const admin = FEATURES.admin.create({ connection, clock, adminApiKey: env.adminApiKey });
-  const kya = FEATURES.kya.create({ connection, chains, clock, agents: agents.models.agents });
+  const kya = FEATURES.kya.create({ connection, chains, clock, agents: agents.models });
   const developer = FEATURES.developer.create({
     connection,
     publicUrl,

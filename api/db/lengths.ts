@@ -1,11 +1,20 @@
-import type { ClientSession, Model } from "mongoose";
+import type { ClientSession, Connection, Model } from "mongoose";
 
 import { writePlain } from "./plain-writes.ts";
+import { collection, number, text } from "./records.ts";
+import type { RecordOf } from "./records.ts";
 
-/** The length of a numbered log, by the log's id. */
-export interface LengthRecord {
-  _id: string;
-  length: number;
+/** The length of a numbered log: an agent's events, or a transaction's audit trail. */
+const lengthFields = {
+  /** Id of the agent or transaction. */
+  _id: text,
+  length: number,
+};
+export type LengthModel = Model<RecordOf<typeof lengthFields>>;
+
+/** The collection of lengths. */
+export function lengthModel(connection: Connection): LengthModel {
+  return collection(connection, "LogLength", "log_lengths", lengthFields);
 }
 
 /**
@@ -14,7 +23,7 @@ export interface LengthRecord {
  * same everywhere, so they conflict at the first log that they share.
  */
 export async function extendLengths(
-  model: Model<LengthRecord>,
+  model: LengthModel,
   added: ReadonlyMap<string, number>,
   session: ClientSession,
 ): Promise<Map<string, number>> {

@@ -9,7 +9,6 @@ import {
   number,
   oneOf,
   optional,
-  part,
   text,
   textOf,
   withDefault,
@@ -43,14 +42,14 @@ const agentFields = {
 };
 export type AgentRecord = RecordOf<typeof agentFields>;
 
-/** A nonce that a wallet has used in a signed message. Each is accepted once. */
+/** A nonce that a wallet has signed. Each is accepted once in messages of its kind. */
 const nonceFields = {
-  /** `<lower-case wallet>:<nonce>`. */
+  /** `<lower-case wallet>:<nonce>` of a sign-in message; others begin with their kind. */
   _id: text,
-  /** When its message becomes too old to be accepted. MongoDB deletes the record after that. */
+  /** When what it was signed in becomes too old to be accepted. MongoDB deletes the record after that. */
   expiresAt: date,
 };
-export type SignInNonceRecord = RecordOf<typeof nonceFields>;
+export type NonceRecord = RecordOf<typeof nonceFields>;
 
 /** Copy of what the subgraph says about a wallet on one network. It is never the authority. */
 const standingFields = {
@@ -75,31 +74,14 @@ const standingFields = {
 };
 export type StandingRecord = RecordOf<typeof standingFields>;
 
-/** A block that the standings sync has reached. */
-const checkpoint = { number, hash: textOf<`0x${string}`>() };
-export type Checkpoint = RecordOf<typeof checkpoint>;
-
-/** How far the standings sync has come on a network. */
-const standingCursorFields = {
-  _id: oneOf(NETWORKS),
-  /** Blocks up to which every change has been copied, newest first. */
-  checkpoints: listOf(part(checkpoint)),
-  /** The pass in progress: the head when it started and the last agent copied. Null between passes. */
-  pass: nullable(part({ head: part(checkpoint), after: part({ block: number, id: text }) })),
-  /** Rises with every write. If two processes read the same version, only one of them can write the next. */
-  version: number,
-};
-export type StandingCursorRecord = RecordOf<typeof standingCursorFields>;
-
 /** The name of the collection of standings, for those who follow its changes. */
 export const STANDINGS_COLLECTION = "standings";
 
 /** The collections of agents and their standings. */
 export interface AgentModels {
   agents: Model<AgentRecord>;
-  nonces: Model<SignInNonceRecord>;
+  nonces: Model<NonceRecord>;
   standings: Model<StandingRecord>;
-  standingCursors: Model<StandingCursorRecord>;
 }
 
 /** Declares the collections on a connection. */
@@ -115,10 +97,9 @@ export function createAgentModels(connection: Connection): AgentModels {
       // Ids rise with time: the oldest agents of a skeleton come first.
       [{ nameSkeletons: 1, _id: 1 }],
     ]),
-    nonces: collection(connection, "SignInNonce", "sign_in_nonces", nonceFields, [
+    nonces: collection(connection, "SignedNonce", "signed_nonces", nonceFields, [
       [{ expiresAt: 1 }, { expireAfterSeconds: 0 }],
     ]),
     standings: collection(connection, "Standing", STANDINGS_COLLECTION, standingFields),
-    standingCursors: collection(connection, "StandingCursor", "standing_cursors", standingCursorFields),
   };
 }

@@ -14,7 +14,7 @@ import { createAgentRegistry } from "./registry.ts";
 import { agentRoutes } from "./routes.ts";
 import type { AgentsDeps, ScoreReader } from "./routes.ts";
 import { createSimilarNames } from "./similar-names.ts";
-import { createStandingsSync } from "./standings-sync.ts";
+import { createStandingsSync, standingCursors } from "./standings-sync.ts";
 import { createStandings } from "./standings.ts";
 import type { DeclinesOf, ScoreListener } from "./standings.ts";
 import { trustRoutes } from "./trust-routes.ts";
@@ -38,7 +38,8 @@ export const agentsModule = defineFeature({
     const models = createAgentModels(connection);
     const directory = createAgentDirectory(models);
     const standings = createStandings({ models, indexers, clock, declinesOf, onScores });
-    const syncStandings = createStandingsSync({ models, copies: standings, indexers, chains });
+    const cursors = standingCursors(connection);
+    const syncStandings = createStandingsSync({ models, cursors, copies: standings, indexers, chains });
     const similarNames = createSimilarNames(models);
     const services: AgentsDeps & RegistryDeps & TrustDeps = {
       agents: directory,

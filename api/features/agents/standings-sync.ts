@@ -1,15 +1,46 @@
+import type { Connection } from "mongoose";
+
 import type { ChainClient } from "../../chain/chain-client.ts";
 import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
-import { isDuplicateKey } from "../../db/connection.ts";
+import { StoredState } from "../../db/stored-state.ts";
 import { AFTER_EVERY_WALLET } from "../../indexer/indexer-client.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
-import type { AgentModels, Checkpoint, StandingCursorRecord } from "./model.ts";
+import type { AgentModels } from "./model.ts";
 import type { StandingCopies } from "./standings.ts";
+
+/** A block that the standings sync has reached. */
+interface Checkpoint {
+  number: number;
+  hash: `0x${string}`;
+}
+
+/** How far the standings sync has come on a network. */
+interface StandingCursor {
+  /** Blocks up to which every change has been copied, newest first. */
+  checkpoints: Checkpoint[];
+  /** The pass in progress: the head when it started and the last agent copied. Null between passes. */
+  pass: { head: Checkpoint; after: { block: number; id: string } } | null;
+}
+
+/** The stored cursor of each network. */
+export type StandingCursors = Readonly<Record<Network, StoredState<StandingCursor>>>;
+
+/** The cursors on a connection. */
+export function standingCursors(connection: Connection): StandingCursors {
+  return {
+    "base-sepolia": new StoredState(connection, "standings:base-sepolia"),
+    base: new StoredState(connection, "standings:base"),
+  };
+}
+
+/** A cursor as it was read or written last. */
+type Cursor = StandingCursor & { network: Network; version: number };
 
 /** Dependencies of the standings sync. */
 export interface StandingsSyncDeps {
-  models: Pick<AgentModels, "standings" | "standingCursors">;
+  models: Pick<AgentModels, "standings">;
+  cursors: StandingCursors;
   copies: StandingCopies;
   indexers: Readonly<Record<Network, Pick<Indexer, "head" | "agents" | "changedAgents">>>;
   /** Used to check which checkpoints are still on chain. */
@@ -35,25 +66,17 @@ class CursorMovedError extends Error {
  * The standings sync catches what the settlement events missed. It reads the agents that changed since the last run,
  * page by page, and keeps its place in the database. If it is killed, the next run continues.
  */
-export function createStandingsSync({ models, copies, indexers, chains }: StandingsSyncDeps): SyncStandings {
-  const { standings, standingCursors } = models;
+export function createStandingsSync({ models, cursors, copies, indexers, chains }: StandingsSyncDeps): SyncStandings {
+  const { standings } = models;
 
-  async function loadCursor(network: Network): Promise<StandingCursorRecord> {
-    const stored = await standingCursors.findById(network).lean();
-    return stored ?? { _id: network, checkpoints: [], pass: null, version: 0 };
+  async function loadCursor(network: Network): Promise<Cursor> {
+    const { value, version } = await cursors[network].read();
+    return { checkpoints: [], pass: null, ...value, network, version };
   }
 
-  async function writeCursor(cursor: StandingCursorRecord): Promise<StandingCursorRecord> {
-    const next = { ...cursor, version: cursor.version + 1 };
-    try {
-      const filter = { _id: cursor._id, version: cursor.version };
-      await standingCursors.replaceOne(filter, next, { upsert: true });
-      return next;
-    } catch (error) {
-      // The stored record has another version, so the upsert tried to insert a second one.
-      if (isDuplicateKey(error)) throw new CursorMovedError();
-      throw error;
-    }
+  async function writeCursor({ network, version, checkpoints, pass }: Cursor): Promise<Cursor> {
+    if (!(await cursors[network].write({ checkpoints, pass }, version))) throw new CursorMovedError();
+    return { network, version: version + 1, checkpoints, pass };
   }
 
   async function isOnChain(network: Network, { number, hash }: Checkpoint): Promise<boolean> {
@@ -89,8 +112,8 @@ export function createStandingsSync({ models, copies, indexers, chains }: Standi
   }
 
   /** Where this run starts: where the last one was interrupted, or a new pass from the last checkpoint. */
-  async function begin(cursor: StandingCursorRecord): Promise<StandingCursorRecord> {
-    const network = cursor._id;
+  async function begin(cursor: Cursor): Promise<Cursor> {
+    const { network } = cursor;
     const heads = [...(cursor.pass === null ? [] : [cursor.pass.head]), ...cursor.checkpoints];
     const survivors = await survivorsOf(network, heads);
     if (cursor.pass !== null && survivors.length === heads.length) return cursor;

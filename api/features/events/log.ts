@@ -1,7 +1,8 @@
+import type { LengthModel } from "../../db/lengths.ts";
 import { readPage } from "../../db/pages.ts";
 import { validationError } from "../../http/errors.ts";
 import { logEntryId } from "./event-id.ts";
-import type { EventModel, EventRecord, EventType, LogLengthModel } from "./model.ts";
+import type { EventModel, EventRecord, EventType } from "./model.ts";
 
 /** The position before an agent's first event, where an event id is expected. */
 export const LOG_START = "start";
@@ -42,9 +43,9 @@ export function eventsFilter(agentId: string, { type, transactionId }: EventFilt
 /** The event log stored in a collection. */
 export class EventLog {
   readonly #model: EventModel;
-  readonly #logLengths: LogLengthModel;
+  readonly #logLengths: LengthModel;
 
-  constructor(model: EventModel, logLengths: LogLengthModel) {
+  constructor(model: EventModel, logLengths: LengthModel) {
     this.#model = model;
     this.#logLengths = logLengths;
   }

@@ -1,6 +1,8 @@
 import type { Connection, Model } from "mongoose";
 
 import { NETWORKS } from "../../config/constants.ts";
+import { lengthModel } from "../../db/lengths.ts";
+import type { LengthModel } from "../../db/lengths.ts";
 import { collection, date, nullable, number, oneOf, text, textOf } from "../../db/records.ts";
 import type { RecordOf } from "../../db/records.ts";
 
@@ -47,19 +49,10 @@ const eventFields = {
 export type EventRecord = RecordOf<typeof eventFields>;
 export type EventModel = Model<EventRecord>;
 
-/** The length of an agent's log. */
-const lengthFields = {
-  /** Agent id. */
-  _id: text,
-  length: number,
-};
-export type LogLengthRecord = RecordOf<typeof lengthFields>;
-export type LogLengthModel = Model<LogLengthRecord>;
-
 /** The collections of the event log. */
 export interface EventModels {
   events: EventModel;
-  lengths: LogLengthModel;
+  lengths: LengthModel;
 }
 
 /** The collections of the event log. */
@@ -70,6 +63,6 @@ export function eventModels(connection: Connection): EventModels {
       [{ agentId: 1, transactionId: 1, seq: 1 }],
       [{ agentId: 1, type: 1, seq: 1 }],
     ]),
-    lengths: collection(connection, "EventLogLength", "agent_event_lengths", lengthFields),
+    lengths: lengthModel(connection),
   };
 }

@@ -2,13 +2,13 @@ import type { Deployment } from "../../chain/deployment.ts";
 import type { SendingChain } from "../../chain/sending-chain.ts";
 import { EVENT_SEARCH_BLOCKS, RESOLUTION_TIMEOUT_SECONDS, SENDING_CONFIRMATIONS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
+import type { StoredState } from "../../db/stored-state.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import { repeat } from "../../jobs/background-loop.ts";
 import type { BackgroundLoop } from "../../jobs/background-loop.ts";
 import type { Lease } from "../../jobs/lease.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { createDeliveries } from "./deliveries.ts";
-import type { KeeperModels } from "./model.ts";
 import type { KeeperOrders } from "./orders.ts";
 import { failedScoreUpdates } from "./work.ts";
 
@@ -35,7 +35,8 @@ export interface FinderDeps {
   indexer: Pick<Indexer, "disputedBefore">;
   deliveries: ReturnType<typeof createDeliveries>;
   orders: KeeperOrders;
-  cursors: KeeperModels["cursors"];
+  /** How far the blocks have been searched for failed score updates. */
+  cursor: StoredState<{ nextBlock: number }>;
   /** Without a key, no move is queued; buyers are still notified. */
   hasKey: boolean;
   /** Called after something is put into the outbox. */
@@ -55,7 +56,7 @@ export interface Found {
 
 /** Searches one network for moves that are open to anyone and that nobody has made. */
 export function createFinder(deps: FinderDeps): { step(): Promise<Found>; loop: BackgroundLoop } {
-  const { network, chain, deployment, indexer, deliveries, orders, cursors, hasKey, lease, log, timings } = deps;
+  const { network, chain, deployment, indexer, deliveries, orders, cursor, hasKey, lease, log, timings } = deps;
 
   async function findFinalizable(chainNow: number): Promise<Found> {
     const found = { queued: 0, notified: 0 };
@@ -81,13 +82,13 @@ export function createFinder(deps: FinderDeps): { step(): Promise<Found>; loop: 
 
   /** Reads the latest blocks again each time, because a reorganisation may replace them. */
   async function findFailedScores(head: number): Promise<number> {
-    const cursor = await cursors.findById(network).lean();
-    const fromBlock = Math.min(cursor?.nextBlock ?? deployment.startBlock, head);
+    const { value, version } = await cursor.read();
+    const fromBlock = Math.min(value?.nextBlock ?? deployment.startBlock, head);
     const toBlock = Math.min(head, fromBlock + EVENT_SEARCH_BLOCKS);
     const queued = await orders.put("retryScore", await failedScoreUpdates(chain, deployment, { fromBlock, toBlock }));
     const nextBlock = Math.max(fromBlock, Math.min(toBlock, head - SENDING_CONFIRMATIONS));
-    // The cursor never moves back: another worker may have moved it further.
-    await cursors.updateOne({ _id: network }, { $max: { nextBlock } }, { upsert: true });
+    // If another worker has moved it since, the next search goes on from there.
+    await cursor.write({ nextBlock: Math.max(value?.nextBlock ?? 0, nextBlock) }, version);
     return queued;
   }
 

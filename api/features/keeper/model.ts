@@ -2,9 +2,8 @@ import type { Connection, Model } from "mongoose";
 
 import { SENDING_PROBLEMS } from "../../chain/sending/problems.ts";
 import { sendingFields, sendingIndexes } from "../../chain/sending/record.ts";
-import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
-import { collection, decimal, number, oneOf, optional, part, text, textOf } from "../../db/records.ts";
+import { collection, decimal, oneOf, optional, part, text, textOf } from "../../db/records.ts";
 import type { RecordOf } from "../../db/records.ts";
 
 /** The calls of the escrow contract that are open to anyone and end something. */
@@ -51,16 +50,10 @@ const spendingFields = { _id: text, committedWei: decimal };
 /** The cost of a network's transactions of one day, including reservations for those in flight. The id is `network:day`. */
 export type KeeperSpendingRecord = RecordOf<typeof spendingFields>;
 
-const cursorFields = { _id: oneOf(NETWORKS), nextBlock: number };
-
-/** How far a network's blocks have been searched for failed score updates. */
-export type KeeperCursorRecord = RecordOf<typeof cursorFields>;
-
 /** The collections of the keeper. */
 export interface KeeperModels {
   orders: Model<KeeperOrderRecord>;
   spending: Model<KeeperSpendingRecord>;
-  cursors: Model<KeeperCursorRecord>;
 }
 
 /** Declares the collections of the keeper. */
@@ -68,7 +61,6 @@ export function keeperModels(connection: Connection): KeeperModels {
   return {
     orders: collection(connection, "KeeperOrder", "keeper_orders", orderFields, sendingIndexes()),
     spending: collection(connection, "KeeperSpending", "keeper_spending", spendingFields),
-    cursors: collection(connection, "KeeperCursor", "keeper_cursors", cursorFields),
   };
 }
 

@@ -11,6 +11,7 @@ import { createTransactionSigner } from "../../chain/signer.ts";
 import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import type { KeeperSettings } from "../../config/keeper.ts";
+import { StoredState } from "../../db/stored-state.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import { Lease, leaseModel } from "../../jobs/lease.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
@@ -89,7 +90,7 @@ export const keeperModule = defineFeature({
         chain,
         deployment,
         log,
-        cursors: models.cursors,
+        cursor: new StoredState(connection, `keeper.find:${network}`),
         indexer: deps.indexers[network],
         deliveries: createDeliveries({ network, connection, transactions, recorder, progress, now }),
         orders: createKeeperOrders(models.orders, network, now),

@@ -30,27 +30,14 @@ const changeFields = {
 };
 export type KyaChangeRecord = RecordOf<typeof changeFields>;
 
-/** A nonce of a signed statement. Each is accepted once. */
-const nonceFields = {
-  /** `<lower-case wallet>:<nonce>`. */
-  _id: text,
-  /** When the statement itself expires. MongoDB deletes the record after that. */
-  expiresAt: date,
-};
-export type StatementNonceRecord = RecordOf<typeof nonceFields>;
-
 /** The collections of the KYA feature. The level itself is on the agent's record. */
 export interface KyaModels {
   changes: Model<KyaChangeRecord>;
-  nonces: Model<StatementNonceRecord>;
 }
 
 /** Declares the collections on a connection. */
 export function createKyaModels(connection: Connection): KyaModels {
   return {
     changes: collection(connection, "KyaChange", "kya_changes", changeFields, [[{ agentId: 1, _id: -1 }]]),
-    nonces: collection(connection, "StatementNonce", "kya_nonces", nonceFields, [
-      [{ expiresAt: 1 }, { expireAfterSeconds: 0 }],
-    ]),
   };
 }

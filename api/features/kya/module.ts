@@ -14,7 +14,7 @@ import type { KyaDeps } from "./routes.ts";
 /** Dependencies of the KYA feature. */
 export interface KyaModuleDeps {
   connection: Connection;
-  agents: AgentModels["agents"];
+  agents: Pick<AgentModels, "agents" | "nonces">;
   chains: Readonly<Record<Network, PaymentMethodChain>>;
   clock: Clock;
 }
@@ -22,12 +22,12 @@ export interface KyaModuleDeps {
 /** Know Your Agent levels: by mail, by payment method, by an admin. */
 export const kyaModule = defineFeature({
   routes: kyaRoutes,
-  create({ connection, agents, chains, clock }: KyaModuleDeps) {
+  create({ connection, agents: { agents, nonces }, chains, clock }: KyaModuleDeps) {
     const models = createKyaModels(connection);
     const levels = createKyaLevels({ connection, agents, changes: models.changes, clock });
     const services: KyaDeps = {
       kyaLevels: levels,
-      linkPaymentMethod: createLinkPaymentMethod({ connection, chains, levels, nonces: models.nonces, clock }),
+      linkPaymentMethod: createLinkPaymentMethod({ connection, chains, levels, nonces, clock }),
     };
     return { services, models, levels };
   },

@@ -11,8 +11,8 @@ import { ApiError, validationError } from "../../http/errors.ts";
 import type { Operation } from "../../http/operation.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { AgentModels } from "../agents/model.ts";
 import type { KyaLevels } from "./levels.ts";
-import type { KyaModels } from "./model.ts";
 
 /** EIP-712 domain of the statement, without chain and contract. sdk/src/payment-method.ts has the same. */
 export const STATEMENT_DOMAIN = { name: "Agent Marketplace", version: "1" } as const;
@@ -45,7 +45,7 @@ export interface PaymentMethodDeps {
   connection: Connection;
   chains: Readonly<Record<Network, PaymentMethodChain>>;
   levels: Pick<KyaLevels, "raise" | "leftBy">;
-  nonces: KyaModels["nonces"];
+  nonces: AgentModels["nonces"];
   clock: Clock;
 }
 
@@ -95,7 +95,10 @@ export function createLinkPaymentMethod(deps: PaymentMethodDeps): LinkPaymentMet
     }
 
     const why = { cause: "payment_method", reason: `${network}:${token}`, requestId } as const;
-    const used = { _id: `${walletAddress.toLowerCase()}:${nonce}`, expiresAt: new Date(deadline * 1_000) };
+    const used = {
+      _id: `payment-method:${walletAddress.toLowerCase()}:${nonce}`,
+      expiresAt: new Date(deadline * 1_000),
+    };
     try {
       return await withTransaction(connection, async (session) => {
         await nonces.create([used], { session });

@@ -1,5 +1,9 @@
 import type { Connection, Model } from "mongoose";
 
+import { doneOperationModel } from "../../db/done-operations.ts";
+import type { DoneOperationModel } from "../../db/done-operations.ts";
+import { lengthModel } from "../../db/lengths.ts";
+import type { LengthModel } from "../../db/lengths.ts";
 import { collection, date, listOf, nullable, number, text } from "../../db/records.ts";
 import type { RecordOf } from "../../db/records.ts";
 import { embedding } from "../../search/embedding/stored-embedding.ts";
@@ -75,14 +79,6 @@ const removalFields = {
 };
 export type RemovalRecord = RecordOf<typeof removalFields>;
 
-/** A renewal or deletion that has taken effect, stored for repeats of its request. */
-const doneOperationFields = {
-  /** `<agent id>|<operation id>` */
-  _id: text,
-  /** MongoDB deletes the record after that. */
-  expiresAt: date,
-};
-
 /** An entry of the namespace `audit`: an event of an escrow, for one of its parties. It never changes or expires. */
 const auditFields = {
   /** `<agent id>|audit|<key>` */
@@ -112,23 +108,16 @@ const indexedChangeFields = {
 /** The id of an agent's record for a table. No table's name contains `|`. */
 export const indexedChangeId = (table: string, agentId: string): string => `${table}|${agentId}`;
 
-/** The length of a transaction's audit trail. */
-const trailLengthFields = {
-  /** Transaction id. */
-  _id: text,
-  length: number,
-};
-
 /** The collections of the memory feature. */
 export interface MemoryModels {
   entries: Model<EntryRecord>;
   versions: Model<EarlierVersionRecord>;
   totals: Model<MemoryTotalsRecord>;
   removals: Model<RemovalRecord>;
-  doneOperations: Model<RecordOf<typeof doneOperationFields>>;
+  doneOperations: DoneOperationModel;
   indexed: Model<RecordOf<typeof indexedChangeFields>>;
   audit: Model<AuditRecord>;
-  trailLengths: Model<RecordOf<typeof trailLengthFields>>;
+  trailLengths: LengthModel;
 }
 
 const EXPIRES = { expireAfterSeconds: 0 };
@@ -153,15 +142,13 @@ export function memoryModels(connection: Connection): MemoryModels {
       [{ agentId: 1, change: 1 }],
       [{ expiresAt: 1 }, EXPIRES],
     ]),
-    doneOperations: collection(connection, "MemoryDoneOperation", "memory_done_operations", doneOperationFields, [
-      [{ expiresAt: 1 }, EXPIRES],
-    ]),
+    doneOperations: doneOperationModel(connection),
     indexed: collection(connection, "MemoryIndexedChange", "memory_indexed_changes", indexedChangeFields),
     audit: collection(connection, "MemoryAudit", "memory_audit", auditFields, [
       [{ agentId: 1, key: 1 }],
       [{ agentId: 1, tags: 1, key: 1 }],
       [{ eventId: 1, agentId: 1 }, { unique: true }],
     ]),
-    trailLengths: collection(connection, "MemoryTrailLength", "memory_trail_lengths", trailLengthFields),
+    trailLengths: lengthModel(connection),
   };
 }

@@ -37,11 +37,12 @@ export function addReconciliationGauges(
     labels: ["network"],
     help: "Seconds since the last comparison with the contracts ended",
     read: async () => {
-      const found = await passes.find({}, { finished: 1 }).lean();
-      return found.map(({ _id, finished }) => ({
-        labels: { network: _id },
-        value: finished == null ? null : (now().getTime() - finished.finishedAt.getTime()) / MS_PER_SECOND,
-      }));
+      const labelled = NETWORKS.map(async (network) => {
+        const finished = (await passes[network].read()).value?.finished ?? null;
+        const value = finished === null ? null : (now().getTime() - finished.finishedAt.getTime()) / MS_PER_SECOND;
+        return { labels: { network }, value };
+      });
+      return Promise.all(labelled);
     },
   });
 }

@@ -1,8 +1,10 @@
 import type { Connection, Model } from "mongoose";
 
 import { NETWORKS } from "../../config/constants.ts";
+import type { Network } from "../../config/constants.ts";
 import { collection, date, flag, listOf, nullable, number, oneOf, part, text } from "../../db/records.ts";
 import type { RecordOf } from "../../db/records.ts";
+import { StoredState } from "../../db/stored-state.ts";
 
 /** Kinds of copies that are compared with the contracts. */
 export const COMPARED_KINDS = ["escrow", "score"] as const;
@@ -13,25 +15,20 @@ export const PASS_STAGES = ["open", "closed", "scores"] as const;
 export type PassStage = (typeof PASS_STAGES)[number];
 
 /** Numbers of compared copies. */
-const counts = {
-  escrows: number,
-  scores: number,
+export interface PassCounts {
+  escrows: number;
+  scores: number;
   /** Copies that are newer than the compared block, or that wait to be read again. */
-  skipped: number,
-};
-export type PassCounts = RecordOf<typeof counts>;
+  skipped: number;
+}
 
 /** The progress of a network's daily comparison. */
-const passFields = {
-  _id: oneOf(NETWORKS),
+export interface PassProgress {
   /** The running comparison; null between two comparisons. */
-  running: nullable(part({ ...counts, startedAt: date, stage: oneOf(PASS_STAGES), after: text, pagesLeft: number })),
+  running: (PassCounts & { startedAt: Date; stage: PassStage; after: string; pagesLeft: number }) | null;
   /** The last comparison that ended. */
-  finished: nullable(part({ ...counts, startedAt: date, finishedAt: date })),
-  /** Rises with every write, so that only one process continues a comparison. */
-  version: number,
-};
-export type PassRecord = RecordOf<typeof passFields>;
+  finished: (PassCounts & { startedAt: Date; finishedAt: Date }) | null;
+}
 
 /** A field whose values differ between a copy and a contract. */
 const fieldDifference = { field: text, copy: nullable(text), contract: nullable(text) };
@@ -61,17 +58,20 @@ const differenceFields = {
 };
 export type DifferenceRecord = RecordOf<typeof differenceFields>;
 
-/** The collections of the reconciliation. */
+/** The records of the reconciliation. */
 export interface ReconciliationModels {
-  passes: Model<PassRecord>;
+  passes: Readonly<Record<Network, StoredState<PassProgress>>>;
   differences: Model<DifferenceRecord>;
 }
 
-/** Declares the collections of the reconciliation. */
+/** Declares the records of the reconciliation. */
 export function reconciliationModels(connection: Connection): ReconciliationModels {
   const whileOpen = { partialFilterExpression: { isOpen: true } };
   return {
-    passes: collection(connection, "ReconciliationPass", "reconciliation_passes", passFields),
+    passes: {
+      "base-sepolia": new StoredState(connection, "reconciliation:base-sepolia"),
+      base: new StoredState(connection, "reconciliation:base"),
+    },
     differences: collection(connection, "ReconciliationDifference", "reconciliation_differences", differenceFields, [
       [
         { network: 1, kind: 1, subject: 1 },

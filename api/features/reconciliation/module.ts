@@ -67,7 +67,7 @@ export const reconciliationModule = defineFeature({
       });
       return createDailyPass({
         network,
-        passes: models.passes,
+        progress: models.passes[network],
         transactions,
         standings,
         sources,

@@ -4,7 +4,7 @@ import type { Model } from "mongoose";
 
 import type { ChainClient } from "../../chain/chain-client.ts";
 import type { Network } from "../../config/constants.ts";
-import { isDuplicateKey } from "../../db/connection.ts";
+import type { StoredState } from "../../db/stored-state.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { StandingRecord } from "../agents/model.ts";
 import { CLOSED_STATUSES, OPEN_STATUSES, OPEN_TRANSACTIONS_INDEX } from "../transactions/model.ts";
@@ -12,7 +12,7 @@ import type { TransactionModel } from "../transactions/model.ts";
 import type { Reached } from "../transactions/ports.ts";
 import type { Differences } from "./differences.ts";
 import { PASS_STAGES } from "./model.ts";
-import type { PassCounts, PassRecord, ReconciliationModels } from "./model.ts";
+import type { PassCounts, PassProgress } from "./model.ts";
 import { OLDEST_STATE_BLOCKS } from "./sources.ts";
 import type { ComparedBlock, Comparison, Sources } from "./sources.ts";
 
@@ -32,7 +32,7 @@ export const RECONCILIATION_TIMINGS: ReconciliationTimings = {
 /** Dependencies of the daily comparison of one network. */
 export interface PassDeps {
   network: Network;
-  passes: ReconciliationModels["passes"];
+  progress: StoredState<PassProgress>;
   transactions: TransactionModel;
   standings: Model<StandingRecord>;
   chain: Pick<ChainClient, "head">;
@@ -52,7 +52,9 @@ const CLOSED_STRETCHES = 20;
 const ESCROW_ID_BYTES = 32;
 const BY_ESCROW_ID = { network: 1, escrowId: 1, unsolicited: 1 } as const;
 
-type Running = NonNullable<PassRecord["running"]>;
+type Running = NonNullable<PassProgress["running"]>;
+/** The progress as it was read or written last. */
+type Pass = PassProgress & { version: number };
 
 /** A page of comparisons, and the start of the next page; without `next` the stage is over. */
 interface Page {
@@ -62,7 +64,7 @@ interface Page {
 
 /** Compares the copies of one network with its contracts once a day, page by page, in any of several processes. */
 export function createDailyPass(deps: PassDeps) {
-  const { network, passes, transactions, standings, chain, sources, differences } = deps;
+  const { network, progress, transactions, standings, chain, sources, differences } = deps;
 
   /** The block to compare at; undefined if the follower lags so far that a server may lack the state of its block. */
   async function comparedBlock(log: Logger): Promise<ComparedBlock | undefined> {
@@ -123,25 +125,18 @@ export function createDailyPass(deps: PassDeps) {
   const pageOf = { open: openPage, closed: closedPage, scores: scoresPage };
 
   /** Stores the comparison's progress; undefined if another process has continued it since. */
-  async function write(pass: PassRecord, fields: Partial<PassRecord>): Promise<PassRecord | undefined> {
-    const next = { ...pass, ...fields, version: pass.version + 1 };
-    try {
-      await passes.replaceOne({ _id: network, version: pass.version }, next, { upsert: true });
-      return next;
-    } catch (error) {
-      // The stored record has another version, so the upsert tried to insert a second one.
-      if (isDuplicateKey(error)) return undefined;
-      throw error;
-    }
+  async function write({ version, ...pass }: Pass, fields: Partial<PassProgress>): Promise<Pass | undefined> {
+    const next = { ...pass, ...fields };
+    return (await progress.write(next, version)) ? { ...next, version: version + 1 } : undefined;
   }
 
-  async function load(): Promise<PassRecord> {
-    const stored = await passes.findById(network).lean();
-    return stored ?? { _id: network, running: null, finished: null, version: 0 };
+  async function load(): Promise<Pass> {
+    const { value, version } = await progress.read();
+    return { running: null, finished: null, ...value, version };
   }
 
   /** Continues or starts a comparison; undefined if none is due or another process has started it. */
-  async function begin(pass: PassRecord): Promise<PassRecord | undefined> {
+  async function begin(pass: Pass): Promise<Pass | undefined> {
     if (pass.running !== null) return pass;
     const startedAt = deps.now();
     const isDue =
@@ -164,7 +159,7 @@ export function createDailyPass(deps: PassDeps) {
   }
 
   /** The fields to store after a page: the next position, or the end of the comparison. */
-  function after(running: Running, { comparisons, next }: Page): Partial<PassRecord> {
+  function after(running: Running, { comparisons, next }: Page): Partial<PassProgress> {
     const counts = counted(running, comparisons);
     if (next !== undefined) return { running: { ...running, ...counts, ...next } };
     const stage = PASS_STAGES[PASS_STAGES.indexOf(running.stage) + 1];

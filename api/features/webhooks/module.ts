@@ -1,5 +1,6 @@
 import type { Connection } from "mongoose";
 
+import { doneOperationModel } from "../../db/done-operations.ts";
 import type { BackgroundLoop } from "../../jobs/background-loop.ts";
 import type { EventLog } from "../events/log.ts";
 import type { EventRecorder } from "../events/recorder.ts";
@@ -16,7 +17,7 @@ import { createWebhookHealth } from "./registrations/health.ts";
 import { createMissedEvents } from "./dispatches/missed-events.ts";
 import { webhookSecretModel } from "./secrets/model.ts";
 import { createRedeliveries } from "./dispatches/redeliveries.ts";
-import { webhookModel, webhookRemovalModel } from "./registrations/model.ts";
+import { webhookModel } from "./registrations/model.ts";
 import { registrationRoutes } from "./registrations/routes.ts";
 import type { RegistrationDeps } from "./registrations/routes.ts";
 import { createRegistrations, createSubscriptions } from "./registrations/service.ts";
@@ -58,7 +59,12 @@ export const webhooksModule = defineFeature({
     const webhooks = webhookModel(connection);
     const health = createWebhookHealth({ connection, webhooks, recorder, now });
     const dispatcher = outbox.dispatcher(createWebhookSend({ sender, secrets, health, eventLog, now }));
-    const registrations = createRegistrations({ connection, webhooks, removals: webhookRemovalModel(connection), now });
+    const registrations = createRegistrations({
+      connection,
+      webhooks,
+      doneOperations: doneOperationModel(connection),
+      now,
+    });
     const { dispatches } = outbox.models;
     const dispatchLog = createDispatchLog(dispatches);
     const queueing = { connection, dispatches, writer: outbox.writer, registrations, now };

@@ -26,9 +26,9 @@ export const RECONCILIATION_FAULTS: ApiMutant[] = [
   },
   {
     fault: "two processes compare every page",
-    file: PASS,
-    from: "await passes.replaceOne({ _id: network, version: pass.version }, next, { upsert: true });",
-    to: "await passes.replaceOne({ _id: network }, next, { upsert: true });",
+    file: "db/stored-state.ts",
+    from: "await this.#states.replaceOne({ _id: this.#name, version }, next, { upsert: true });",
+    to: "await this.#states.replaceOne({ _id: this.#name }, next, { upsert: true });",
     tests: [PASS_TEST],
   },
   {

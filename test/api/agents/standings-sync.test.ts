@@ -8,7 +8,8 @@ import type { Network } from "../../../api/config/constants.ts";
 import { connectDatabase, createIndexes } from "../../../api/db/connection.ts";
 import { createAgentModels } from "../../../api/features/agents/model.ts";
 import type { AgentModels } from "../../../api/features/agents/model.ts";
-import { createStandingsSync } from "../../../api/features/agents/standings-sync.ts";
+import { createStandingsSync, standingCursors } from "../../../api/features/agents/standings-sync.ts";
+import type { StandingCursors } from "../../../api/features/agents/standings-sync.ts";
 import { createStandings } from "../../../api/features/agents/standings.ts";
 import { IndexerUnavailableError } from "../../../api/indexer/errors.ts";
 import { systemClock } from "../../../api/lib/clock.ts";
@@ -23,6 +24,7 @@ const walletOf = (n: number): `0x${string}` => `0x${n.toString(16).padStart(40, 
 describe("the sync of standings", () => {
   let connection: Connection;
   let models: AgentModels;
+  let cursors: StandingCursors;
   let testnet: FakeScores;
   /** What this service's records say of sellers. */
   let declines = new Map<string, { earlyDeclines: number; earlyDeclineShare: number }>();
@@ -33,11 +35,11 @@ describe("the sync of standings", () => {
     const { mongodbUri } = await readStack();
     connection = await connectDatabase(mongodbUri, log, `test_standings_${randomBytes(6).toString("hex")}`);
     models = createAgentModels(connection);
+    cursors = standingCursors(connection);
     await createIndexes(connection);
   });
   beforeEach(async () => {
-    const { agents, standings, standingCursors } = models;
-    await Promise.all([agents.deleteMany({}), standings.deleteMany({}), standingCursors.deleteMany({})]);
+    await Promise.all(Object.values(connection.models).map((model) => model.deleteMany({})));
     declines = new Map();
     testnet = new FakeScores("base-sepolia");
     mainnet = new FakeScores("base");
@@ -56,7 +58,7 @@ describe("the sync of standings", () => {
       declinesOf: () => Promise.resolve(declines),
       onScores: () => Promise.resolve(),
     });
-    return { standings, sync: createStandingsSync({ models, copies: standings, indexers, chains: indexers }) };
+    return { standings, sync: createStandingsSync({ models, cursors, copies: standings, indexers, chains: indexers }) };
   };
   /** Runs the job once, like a newly started process. */
   const run = (signal = new AbortController().signal) => parts().sync(signal);
@@ -193,6 +195,6 @@ describe("the sync of standings", () => {
     await Promise.all([run(), run()]);
     await run();
     assert.strictEqual(await models.standings.countDocuments({ network: "base-sepolia", score: 1 }), 3_500);
-    assert.strictEqual((await models.standingCursors.findById("base-sepolia").lean())?.pass, null);
+    assert.strictEqual((await cursors["base-sepolia"].read()).value?.pass, null);
   });
 });

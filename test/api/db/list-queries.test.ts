@@ -7,13 +7,14 @@ import { Types } from "mongoose";
 import type { Connection } from "mongoose";
 
 import { connectDatabase, createIndexes } from "../../../api/db/connection.ts";
+import type { LengthModel } from "../../../api/db/lengths.ts";
 import { createAgentModels } from "../../../api/features/agents/model.ts";
 import type { AgentModels } from "../../../api/features/agents/model.ts";
 import { nameKeyOf, registryRanges } from "../../../api/features/agents/registry.ts";
 import type { RegistryQuery } from "../../../api/features/agents/registry.ts";
 import { EventLog, eventsFilter } from "../../../api/features/events/log.ts";
 import { eventModels } from "../../../api/features/events/model.ts";
-import type { EventModel, LogLengthModel } from "../../../api/features/events/model.ts";
+import type { EventModel } from "../../../api/features/events/model.ts";
 import { listListings } from "../../../api/features/listings/list.ts";
 import type { ListingPage } from "../../../api/features/listings/list.ts";
 import { listingModel } from "../../../api/features/listings/model.ts";
@@ -164,7 +165,7 @@ describe("lists in the database", () => {
     const STORED = 2_000;
     const AGENTS = 500;
     let events: EventModel;
-    let lengths: LogLengthModel;
+    let lengths: LengthModel;
 
     before(async () => {
       ({ events, lengths } = eventModels(connection));
@@ -191,7 +192,7 @@ describe("lists in the database", () => {
       const [ends] = await readsOf(connection, "agent_events", () => log.end("agt_unknown"));
       assert.deepEqual(ends, { returned: 0, documents: 0, keys: 0, sorts: false });
       const asked = ["agt_3", "agt_77", "agt_unknown"];
-      const [read] = await readsOf(connection, "agent_event_lengths", async () => {
+      const [read] = await readsOf(connection, "log_lengths", async () => {
         assert.deepEqual(
           [...(await log.lengths(asked))],
           [

@@ -81,8 +81,7 @@ describe("the table of docs/operating/metrics.md", () => {
     const finished = { escrows: 0, scores: 0, skipped: 0, startedAt: at, finishedAt: at };
     const { passes } = api.container.features.reconciliation.models;
     for (const network of NETWORKS) {
-      const update = { $set: { finished }, $setOnInsert: { running: null, version: 0 } };
-      await passes.updateOne({ _id: network }, update, { upsert: true });
+      await passes[network].write({ running: null, finished }, 0);
     }
     await sendTraffic();
   });

@@ -16,7 +16,7 @@ import { paymentMethodBody } from "../../fixtures/statements.ts";
 /** In the first message of the transaction that changes a level. */
 const CHANGE = bsonOf("findAndModify", "agents");
 const USE_OF_TOKEN = bsonOf("findAndModify", "mail_tokens");
-const USE_OF_NONCE = bsonOf("insert", "kya_nonces");
+const USE_OF_NONCE = bsonOf("insert", "signed_nonces");
 const HOUR_MS = 3_600_000;
 
 describe("a change of a KYA level that its own repeat has overtaken", () => {

@@ -118,7 +118,7 @@ describe("the daily comparison of copies with the contracts", () => {
     await scoreIsCopied();
     for (const subject of all) assert.deepEqual(await run(subject), []);
     for (const subject of all) assert.deepEqual(await differencesOf(subject), []);
-    const pass = await models().passes.findById(NETWORK).lean();
+    const { value: pass } = await models().passes[NETWORK].read();
     assert.strictEqual(pass?.running, null);
     assert.isAtLeast(pass?.finished?.escrows ?? 0, 6);
     assert.isAtLeast(pass?.finished?.scores ?? 0, 2);
@@ -208,7 +208,7 @@ describe("the daily comparison of copies with the contracts", () => {
       const { container } = api;
       const { escrowId } = await copyOf(transactionId);
       const { [NETWORK]: chain } = container.chains;
-      await models().passes.deleteMany({});
+      await container.connection.collection("stored_states").deleteMany({ _id: `reconciliation:${NETWORK}` as never });
       let clock = new Date();
       // A contract that says something else about this escrow.
       const otherwise: ReconciliationModuleDeps["chains"][typeof NETWORK] = {

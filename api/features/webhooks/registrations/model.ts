@@ -1,6 +1,6 @@
 import type { Connection, Model } from "mongoose";
 
-import { collection, date, flag, listOf, mixed, nullable, number, oneOf, text } from "../../../db/records.ts";
+import { collection, date, flag, listOf, nullable, number, oneOf, text } from "../../../db/records.ts";
 import type { RecordOf } from "../../../db/records.ts";
 import { EVENT_TYPES } from "../../events/model.ts";
 
@@ -29,18 +29,6 @@ const webhookFields = {
 export type WebhookRecord = RecordOf<typeof webhookFields>;
 export type WebhookModel = Model<WebhookRecord>;
 
-/** A removed registration, stored for repeats of the request that removed it. */
-const removalFields = {
-  /** Id derived from the request's operation. */
-  _id: text,
-  agentId: text,
-  webhook: mixed<WebhookRecord>(),
-  /** When MongoDB deletes the record. */
-  expiresAt: date,
-};
-
-export type WebhookRemovalModel = Model<RecordOf<typeof removalFields>>;
-
 /** The registered webhooks. */
 export function webhookModel(connection: Connection): WebhookModel {
   return collection(connection, "Webhook", "webhooks", webhookFields, [
@@ -48,12 +36,5 @@ export function webhookModel(connection: Connection): WebhookModel {
     [{ agentId: 1, _id: -1 }],
     // For the recorder of events.
     [{ agentId: 1, status: 1, events: 1 }],
-  ]);
-}
-
-/** The webhooks that were removed within the last day. */
-export function webhookRemovalModel(connection: Connection): WebhookRemovalModel {
-  return collection(connection, "WebhookRemoval", "webhook_removals", removalFields, [
-    [{ expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ]);
 }

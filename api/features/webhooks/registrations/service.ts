@@ -2,11 +2,12 @@ import type { Connection } from "mongoose";
 
 import { WEBHOOKS_PER_AGENT } from "../../../config/constants.ts";
 import { isDuplicateKey, withTransaction } from "../../../db/connection.ts";
+import type { DoneOperationModel } from "../../../db/done-operations.ts";
 import { ApiError } from "../../../http/errors.ts";
 import type { Operation } from "../../../http/operation.ts";
 import type { EventType } from "../../events/model.ts";
 import type { Subscription, Subscriptions } from "../../events/subscriptions.ts";
-import type { WebhookModel, WebhookRecord, WebhookRemovalModel } from "./model.ts";
+import type { WebhookModel, WebhookRecord } from "./model.ts";
 
 /** A webhook to register. */
 export interface NewWebhook {
@@ -85,13 +86,13 @@ export function createSubscriptions(model: WebhookModel): Subscriptions {
 export interface RegistrationsDeps {
   connection: Connection;
   webhooks: WebhookModel;
-  removals: WebhookRemovalModel;
+  doneOperations: DoneOperationModel;
   now: () => Date;
 }
 
 /** Creates the registrations of a collection. */
 export function createRegistrations(deps: RegistrationsDeps): Registrations {
-  const { connection, webhooks: model, removals, now } = deps;
+  const { connection, webhooks: model, doneOperations, now } = deps;
   const notFound = (webhookId: string) => new ApiError("not_found", { details: { webhookId } });
 
   async function freeSlot(agentId: string): Promise<number> {
@@ -174,20 +175,20 @@ export function createRegistrations(deps: RegistrationsDeps): Registrations {
 
     async remove(agentId, webhookId, operation) {
       const at = now();
-      const _id = operation.newId("whk", at);
-      const earlier = operation.isRepeat ? await removals.findOne({ _id, agentId }).lean() : null;
-      if (earlier !== null) return earlier.webhook;
+      const _id = `${agentId}|${operation.newId("whk", at)}`;
+      const earlier = operation.isRepeat ? await doneOperations.findById(_id).lean() : null;
+      if (earlier !== null) return earlier.result as WebhookRecord;
       const expiresAt = new Date(at.getTime() + REMOVAL_KEPT_MS);
       return withTransaction(connection, async (session) => {
         const filter = { _id: webhookId, agentId };
         const webhook = await model.findOneAndDelete(filter, { session }).lean();
         if (webhook === null) {
           // A repeat may have removed it while this run was paused.
-          const removed = await removals.findOne({ _id, agentId }, null, { session }).lean();
-          if (removed === null) throw notFound(webhookId);
-          return removed.webhook;
+          const done = await doneOperations.findById(_id, null, { session }).lean();
+          if (done === null) throw notFound(webhookId);
+          return done.result as WebhookRecord;
         }
-        await removals.create([{ _id, agentId, webhook, expiresAt }], { session });
+        await doneOperations.create([{ _id, result: webhook, expiresAt }], { session });
         return webhook;
       });
     },
