@@ -51,7 +51,12 @@ export const NIGHT_FILES: readonly NightFile[] = [
   {
     file: "test/e2e/deals/python-client.test.ts",
     tests: "a Python client that is generated from the description",
-    code: ["openapi.json", "docs/api/sign-in.md", "test/e2e/deals/python-client", "scripts/testing/python-tools.ts"],
+    code: [
+      "api/openapi.json",
+      "docs/api/sign-in.md",
+      "test/e2e/deals/python-client",
+      "scripts/testing/python-tools.ts",
+    ],
   },
   {
     file: "test/e2e/kill-and-continue.test.ts",
