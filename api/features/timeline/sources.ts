@@ -1,6 +1,6 @@
 import type { AuditMemory } from "../memory/audit/trails.ts";
 import type { MessageReader } from "../messages/reader.ts";
-import type { DispatchModel } from "../outbox/model.ts";
+import type { Attempt, DispatchModel, DispatchRecord } from "../outbox/model.ts";
 import type { ChainMove, TransactionRecord } from "../transactions/model.ts";
 import { DISPATCH_ORDER, dispatchesFilter } from "../webhooks/dispatches/log.ts";
 import { orderOf } from "./entries.ts";
@@ -47,17 +47,24 @@ export function auditSource(auditOf: AuditMemory["auditOf"]): TimelineSource {
   };
 }
 
+/** The fields of a dispatch that a timeline needs. Bodies and answers aren't read. */
+type DispatchFacts = Pick<DispatchRecord, "_id" | "eventId" | "eventType"> & {
+  attempts: Pick<Attempt, "startedAt" | "outcome" | "statusCode">[];
+};
+
 /** The attempts of the last seven days to an agent's addresses. */
 export function webhookSource(dispatches: DispatchModel): TimelineSource {
   return {
     async entriesOf(transactionId, agentId) {
+      const shown = { eventId: 1, eventType: 1, "attempts.startedAt": 1, "attempts.outcome": 1 } as const;
       const found = await dispatches
-        .find(dispatchesFilter(agentId, { transactionId, limit: MAX_DISPATCHES }))
-        // Bodies and answers aren't read.
-        .select(["eventId", "eventType", "attempts.startedAt", "attempts.outcome", "attempts.statusCode"])
+        .find(dispatchesFilter(agentId, { transactionId, limit: MAX_DISPATCHES }), {
+          ...shown,
+          "attempts.statusCode": 1,
+        })
         .sort(DISPATCH_ORDER)
         .limit(MAX_DISPATCHES)
-        .lean();
+        .lean<DispatchFacts[]>();
       return found.flatMap(({ _id, eventId, eventType, attempts }) =>
         attempts.map(({ startedAt, outcome, statusCode }, index): TimelineEntry => ({
           at: startedAt.getTime(),
