@@ -221,7 +221,7 @@ export interface RouteDefinition<Deps> {
 const NOTHING = z.strictObject({});
 
 /** The body of a route that takes none. */
-const NO_BODY = z.strictObject({}).meta({ id: "EmptyRequest" });
+const NO_BODY = z.strictObject({}).meta({ id: "EmptyRequest", examples: [{}] });
 
 /**
  * Declares a route: its input, its answers and its errors. `.handle` adds the handler.

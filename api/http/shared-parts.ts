@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { createDocument } from "zod-openapi";
 
+import { ANSWER_EXAMPLES } from "./examples.ts";
 import { pascalCase } from "./error-schemas.ts";
 import { PATTERN_OF_TEXT } from "./text-schema.ts";
 
@@ -35,7 +36,10 @@ export function shareParts(document: Document): Document {
   const responses = { ...shared.components?.responses, ...shareAnswers(operations) };
   const texts = Object.entries(TEXTS).filter(([name]) => used.has(name));
   const schemas: Json = Object.fromEntries(texts.map(([name, text]) => [name, { type: "string", ...text }]));
-  Object.assign(schemas, shared.components?.schemas);
+  for (const [name, schema] of Object.entries(shared.components?.schemas ?? {}) as [string, Json][]) {
+    const example = ANSWER_EXAMPLES[name];
+    schemas[name] = example === undefined ? schema : { ...schema, examples: [example] };
+  }
   return { ...shared, components: { ...shared.components, schemas, responses, parameters } } as Document;
 }
 
@@ -76,11 +80,13 @@ function shareParameters(operations: readonly Operation[]): Json {
   );
   const shared: Json = {};
   const references = new Map<string, object>();
-  // The most frequent variant of a name has it.
+  // The most frequent variant of a name has it, the others a number.
   for (const [text, parameters] of [...uses].toSorted(([, one], [, other]) => other.length - one.length)) {
     const { name } = parameters[0] as { name: string };
-    const id = pascalCase(name.replaceAll("-", "_"));
-    if (parameters.length === 1 || Object.hasOwn(shared, id)) continue;
+    if (parameters.length === 1) continue;
+    const base = pascalCase(name.replaceAll("-", "_"));
+    const count = Object.keys(shared).filter((known) => known.replace(/\d+$/, "") === base).length;
+    const id = count === 0 ? base : `${base}${count + 1}`;
     shared[id] = parameters[0];
     references.set(text, { $ref: `#/components/parameters/${id}` });
   }

@@ -92,7 +92,7 @@ const analyseFractal = defineRoute({
   readsOnly: true,
   body: z
     .strictObject({ series: z.array(z.number()).min(MIN_SERIES_LENGTH).max(FRACTAL_MAX_LENGTH) })
-    .meta({ id: "SeriesRequest" }),
+    .meta({ id: "SeriesRequest", examples: [{ series: [1, 3, 2, 5, 4, 6, 5, 8, 7, 9, 6, 8, 9, 7, 11, 10] }] }),
   responses: { 200: dataOf(z.object(exponents).meta({ id: "SeriesExponents" })) },
 }).handle(({ body }) => ({ status: 200, body: { success: true, data: answerOf(body.series) } }));
 

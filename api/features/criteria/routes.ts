@@ -21,7 +21,7 @@ const checkBody = z
       .optional()
       .meta({ description: "Only from the seller before the delivery. By default the payload that was handed over" }),
   })
-  .meta({ id: "CheckRequest" });
+  .meta({ id: "CheckRequest", examples: [{ responsePayload: { summary: "The owner can pause" } }] });
 
 const checkAnswer = dataOf(
   z

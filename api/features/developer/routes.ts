@@ -52,7 +52,10 @@ const requestAccess = defineRoute({
       name: textSchema({ kind: "name", max: NAME_MAX_LENGTH }).optional(),
       useCase: textSchema({ kind: "longText", max: USE_CASE_MAX_LENGTH }).optional(),
     })
-    .meta({ id: "DeveloperAccessRequest" }),
+    .meta({
+      id: "DeveloperAccessRequest",
+      examples: [{ email: "dev@agent.example", name: "Ada", useCase: "Risk reports" }],
+    }),
   responses: { 202: dataOf(z.object({ message: z.string() }).meta({ id: "MailNotice" })) },
   errors: ["mail_unavailable", "service_unavailable"],
 }).handle(async ({ body }, { developerAccess }: DeveloperDeps) => {
@@ -74,7 +77,7 @@ const verifyToken = defineRoute({
     .strictObject({
       token: z.string().regex(/^[0-9a-f]{64}$/, "Must be the token of the mail: 64 hexadecimal digits"),
     })
-    .meta({ id: "MailVerification" }),
+    .meta({ id: "MailVerification", examples: [{ token: "f".repeat(64) }] }),
   responses: { 200: dataOf(z.object({ agentId: z.string(), kya: kyaOutput }).meta({ id: "VerifiedAgent" })) },
   errors: ["verification_token_invalid", "mail_unavailable", "not_found"],
 }).handle(async ({ caller, body, requestId, operation }, { developerAccess }: DeveloperDeps) => {

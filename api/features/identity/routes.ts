@@ -4,6 +4,7 @@ import { DESCRIPTION_MAX_LENGTH, REVOKE_OTHERS_MAX_SECONDS } from "../../config/
 import { addressOutput, addressSchema, dataOf, timestampOutput } from "../../http/common-schemas.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import { textSchema } from "../../http/text-schema.ts";
+import { EXAMPLE } from "../../http/examples.ts";
 import type { ApiKeys } from "./keys.ts";
 import type { IdentityService } from "./service.ts";
 
@@ -61,7 +62,18 @@ const register = defineRoute({
       signature: signatureSchema,
       description: textSchema({ kind: "longText", max: DESCRIPTION_MAX_LENGTH }).optional(),
     })
-    .meta({ id: "RegistrationRequest" }),
+    .meta({
+      id: "RegistrationRequest",
+      examples: [
+        {
+          agentName: "Ledger Lines",
+          walletAddress: EXAMPLE.seller,
+          message: EXAMPLE.registration,
+          signature: EXAMPLE.signature,
+          description: "Keeps books",
+        },
+      ],
+    }),
   storesResponse: false,
   responses: {
     201: z
@@ -105,7 +117,10 @@ const issueKey = defineRoute({
       signature: signatureSchema,
       revokeOthersAfterSeconds: z.number().int().min(0).max(REVOKE_OTHERS_MAX_SECONDS).default(0),
     })
-    .meta({ id: "KeyRequest" }),
+    .meta({
+      id: "KeyRequest",
+      examples: [{ message: EXAMPLE.keyRequest, signature: EXAMPLE.signature, revokeOthersAfterSeconds: 3_600 }],
+    }),
   storesResponse: false,
   responses: {
     201: z

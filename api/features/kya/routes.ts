@@ -4,6 +4,7 @@ import { KYA_LEVELS } from "../../config/constants.ts";
 import { addressSchema, dataOf, networkSchema } from "../../http/common-schemas.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import { textSchema } from "../../http/text-schema.ts";
+import { EXAMPLE } from "../../http/examples.ts";
 import { kyaLevelSchema, kyaOutput, kyaStatusOf } from "../agents/kya-status.ts";
 import type { KyaLevels } from "./levels.ts";
 import { KYA_VERIFICATIONS } from "./model.ts";
@@ -50,7 +51,18 @@ const linkMethod = defineRoute({
       deadline: z.int().min(0).meta({ description: "Unix seconds" }),
       signature: hexOf(65),
     })
-    .meta({ id: "PaymentMethodRequest" }),
+    .meta({
+      id: "PaymentMethodRequest",
+      examples: [
+        {
+          network: "base-sepolia",
+          token: EXAMPLE.token,
+          nonce: EXAMPLE.hash,
+          deadline: EXAMPLE.deadline,
+          signature: EXAMPLE.signature,
+        },
+      ],
+    }),
   responses: { 200: kyaAnswer },
   errors: [
     "signature_invalid",

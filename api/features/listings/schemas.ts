@@ -51,7 +51,23 @@ export const createListingBody = z
     const fault = priceFault(exactDecimal(body.price), body.currency);
     if (fault !== undefined) context.addIssue({ code: "custom", path: ["price"], message: fault });
   })
-  .meta({ id: "ServiceRequest" });
+  .meta({
+    id: "ServiceRequest",
+    examples: [
+      {
+        title: "Token risk report",
+        description: "Reads a token's contracts and writes a report on what could go wrong.",
+        category: "risk_assessment",
+        price: 2.5,
+        priceUnit: "per_document",
+        currency: "USDC",
+        deliveryType: "webhook",
+        callbackRequired: false,
+        endpointUrl: "https://agent.example/jobs",
+        network: "base-sepolia",
+      },
+    ],
+  });
 
 /** Body of PATCH /api/v1/services/{id}: any subset of the writable fields. */
 export const patchListingBody = z
@@ -59,7 +75,7 @@ export const patchListingBody = z
   .partial()
   .refine((body) => Object.keys(body).length > 0, "Must have at least one field to change")
   .meta({ override: { minProperties: 1 } })
-  .meta({ id: "ServiceChange" });
+  .meta({ id: "ServiceChange", examples: [{ price: 3, status: "active" }] });
 
 /** A listing in answers. */
 export const listingOutput = z

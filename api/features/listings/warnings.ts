@@ -16,7 +16,10 @@ export const LISTING_WARNING_CODES = ["currency_not_settleable", "above_seller_c
 /** A reason why buyers can't buy a listing. The listing is created anyway. */
 export const listingWarning = z
   .object({ code: z.enum(LISTING_WARNING_CODES), text: z.string().meta({ description: "For people" }) })
-  .meta({ id: "ListingWarning" });
+  .meta({
+    id: "ListingWarning",
+    examples: [{ code: "callback_required", text: "A checkout must give a callbackUrl." }],
+  });
 export type ListingWarning = z.output<typeof listingWarning>;
 
 /** Finds a listing's warnings. Never throws; omits warnings whose facts can't be read in time. */

@@ -5,6 +5,7 @@ import { ENCRYPTION_ALGORITHM, MESSAGE_MAX_BYTES } from "../../config/constants.
 import { dataOf, jsonObject, listOf, timestampOutput } from "../../http/common-schemas.ts";
 import { pageCursor, pageLimit } from "../../http/query-params.ts";
 import { textSchema } from "../../http/text-schema.ts";
+import { EXAMPLE } from "../../http/examples.ts";
 import { canonicalJson } from "../../lib/canonical-json.ts";
 import { textFault } from "../../lib/text-rules.ts";
 
@@ -92,7 +93,10 @@ export const sendBody = z
     if (fault !== undefined) issue("body", fault);
   })
   .transform((message) => ({ ...message, contentType: message.contentType ?? defaultTypeOf(message.body) }))
-  .meta({ id: "MessageRequest" });
+  .meta({
+    id: "MessageRequest",
+    examples: [{ toAgentId: EXAMPLE.sellerAgent, body: "When is the report due?", transactionId: EXAMPLE.transaction }],
+  });
 
 /** The default media type. Encrypted content has no body and counts as text. */
 function defaultTypeOf(body: unknown): string {
@@ -107,7 +111,10 @@ export const ucpBody = z
     payload: jsonObject.refine((payload) => bodyFault(payload, DEFAULT_JSON) === undefined, TOO_LARGE),
     fromAgentId: z.unknown().optional().meta({ description: "Ignored: the sender is the owner of the key" }),
   })
-  .meta({ id: "UcpMessageRequest" });
+  .meta({
+    id: "UcpMessageRequest",
+    examples: [{ type: "offer", toAgentId: EXAMPLE.sellerAgent, payload: { price: "2.5" } }],
+  });
 
 /** Query of a list of messages. */
 export const listQuery = z
@@ -136,7 +143,9 @@ export const pageQuery = z.strictObject({
 });
 
 export const messageParams = z.strictObject({ id: recordId });
-export const readBody = z.strictObject({ read: z.boolean().default(true) }).meta({ id: "ReadRequest" });
+export const readBody = z
+  .strictObject({ read: z.boolean().default(true) })
+  .meta({ id: "ReadRequest", examples: [{ read: true }] });
 
 const message = z
   .object({

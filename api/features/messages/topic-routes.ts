@@ -38,7 +38,7 @@ const subscribe = defineRoute({
   description:
     "Messages that are sent from now on arrive in the inbox, each once and in order, but not the caller's own. Any agent may " +
     "subscribe to any topic, at most to 100. A repeat changes nothing.",
-  body: z.strictObject({ topic: topicName }).meta({ id: "SubscriptionRequest" }),
+  body: z.strictObject({ topic: topicName }).meta({ id: "SubscriptionRequest", examples: [{ topic: "token-risks" }] }),
   responses: { 200: dataOf(subscription) },
   errors: ["subscription_limit_reached"],
 }).handle(async ({ body, caller }, { messageTopics }: TopicDeps) => ({

@@ -18,7 +18,9 @@ const registerWebhook = defineRoute({
   auth: "apiKey",
   limitClass: "messageWebhook",
   budget: "api",
-  body: z.strictObject({ url: webUrlSchema }).meta({ id: "MessageWebhookRequest" }),
+  body: z
+    .strictObject({ url: webUrlSchema })
+    .meta({ id: "MessageWebhookRequest", examples: [{ url: "https://agent.example/messages" }] }),
   responses: { 201: webhookAnswer },
   errors: ["webhook_limit_reached", "service_unavailable"],
 }).handle(async ({ caller, body, operation }, { registrations }: RegistrationDeps) => {

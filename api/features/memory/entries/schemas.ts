@@ -67,12 +67,16 @@ export const writeBody = z
       .default(MEMORY_TTL_SECONDS.default)
       .meta({ description: "Life from now on, 90 days by default" }),
   })
-  .meta({ id: "MemoryRequest" });
+  .meta({
+    id: "MemoryRequest",
+    examples: [{ key: "reports/risk", value: { pages: 3 }, tags: ["report"], ttlSeconds: 86_400 }],
+  });
 
 /** Body of a batch. */
-export const batchBody = z
-  .strictObject({ entries: z.array(writeBody).min(1).max(MEMORY_BATCH_ENTRIES) })
-  .meta({ id: "MemoryBatchRequest" });
+export const batchBody = z.strictObject({ entries: z.array(writeBody).min(1).max(MEMORY_BATCH_ENTRIES) }).meta({
+  id: "MemoryBatchRequest",
+  examples: [{ entries: [{ key: "reports/tax", value: { pages: 12 }, tags: ["report"] }] }],
+});
 
 /** An entry to import: an unchanged line of an export. Fields that the service sets are accepted and ignored. */
 const importedEntry = z.strictObject({
@@ -85,9 +89,12 @@ const importedEntry = z.strictObject({
 });
 
 /** Body of an import. */
-export const importBody = z
-  .strictObject({ entries: z.array(importedEntry).min(1).max(MEMORY_BATCH_ENTRIES) })
-  .meta({ id: "MemoryImportRequest" });
+export const importBody = z.strictObject({ entries: z.array(importedEntry).min(1).max(MEMORY_BATCH_ENTRIES) }).meta({
+  id: "MemoryImportRequest",
+  examples: [
+    { entries: [{ key: "reports/audit", namespace: "default", value: { pages: 5 }, tags: [], ttlSeconds: null }] },
+  ],
+});
 
 /** The path parameter of an entry. */
 export const keyParams = z.strictObject({ key: keyInPath });
@@ -158,7 +165,7 @@ export const searchBody = z
     prefix: nameSchema(MEMORY_LENGTHS.key).optional().meta({ description: "What the keys start with" }),
     limit: z.int().min(1).max(MOST_RESULTS).default(DEFAULT_RESULTS),
   })
-  .meta({ id: "MemorySearchRequest" });
+  .meta({ id: "MemorySearchRequest", examples: [{ query: "reports on risks", tags: ["report"], limit: 5 }] });
 
 const jsonValue = z.unknown().meta({ description: "The value as it was written" });
 
