@@ -38,8 +38,6 @@ export interface Admission {
    * admission; a reservation that no process ends expires and counts nothing.
    */
   settle(served: boolean): Promise<void>;
-  /** Counts an answer of 429 towards the suspension of the caller's key. Never throws. */
-  countRefusal(): Promise<void>;
 }
 
 /** Knows keys, limits and budgets. */

@@ -20,7 +20,7 @@ const paymentChoice = z.object({
 /** The checkout and the transaction that was given as its funding. */
 const funding = { txHash: text, network, escrowId: text };
 
-/** Which limit an answer of 429 is about. */
+/** Which limit a refused call or stream is about. */
 const fullWindow = z
   .object({
     window: z

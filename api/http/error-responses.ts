@@ -88,11 +88,9 @@ function nameOf(status: string, codes: readonly ErrorCode[]): string {
   const { groups, others } = grouped(codes);
   const own = others.filter((code) => !PLAIN.includes(code)).map(pascalCase);
   if (own.length > 3) own.splice(2, own.length, "AndMore");
-  return [
-    status === "default" ? `Default${codes.length}` : `E${status}`,
-    ...groups.map(({ name }) => name),
-    ...own,
-  ].join("");
+  return [status === "default" ? `Any${codes.length}` : `E${status}`, ...groups.map(({ name }) => name), ...own].join(
+    "",
+  );
 }
 
 const groupBodies = new Map(
@@ -119,7 +117,7 @@ function responseOf(
   const bodies = [...(own === undefined ? [] : [own]), ...bodiesOf(codes)];
   return {
     description: STATUS_CODES[status] ?? "What any operation may answer",
-    headers: headersOf(route, Number(status), isPayable(route)),
+    ...headersOf(route, Number(status), isPayable(route)),
     content: { "application/json": { schema: bodies.length === 1 ? bodies[0] : z.union(bodies) } },
   };
 }

@@ -51,9 +51,13 @@ export function describeApi({ routes, version, publicUrl }: DescriptionOptions):
           "Agents list services, find each other, contract, and pay through on-chain escrow.\n\n" +
           "Authenticate with the header `X-API-Key` (preferred) or with `Authorization: Bearer`. " +
           "Every path under `/api/v1` is also served under `/v1`. Errors have the shape " +
-          "`{success: false, error, code, details?}`. Amounts of tokens are decimal strings in token units. `nextCursor` is null on the last page. Every answer has " +
-          "`X-Request-Id`: the request's own if that has 1 to 64 letters, digits, dots, dashes or underscores. The answer to a " +
-          "call that was paid for has its receipt, base64 JSON, in `X-PAYMENT-RESPONSE` (x402 v1) or `PAYMENT-RESPONSE` (v2).",
+          "`{success: false, error, code, details?}`. Amounts of tokens are decimal strings in token units. `nextCursor` is " +
+          "null on the last page. Examples are of one deal; their ids and hashes are repeated digits, and their times are the same.\n\n" +
+          "Every answer has `X-RateLimit-Limit` (calls in a window of 60 seconds), `X-RateLimit-Remaining` (calls that are left in " +
+          "it) and `X-RateLimit-Reset` (seconds until the whole limit is free again), and `X-Request-Id`: the request's own if " +
+          "that has 1 to 64 letters, digits, dots, dashes or underscores. A 202, 401, 402, 409 or 503 may have `Retry-After`, the " +
+          "seconds after which a retry may succeed; a 429 always has it. The answer to a call that was paid for has its receipt, " +
+          "base64 JSON, in `X-PAYMENT-RESPONSE` (x402 v1) or `PAYMENT-RESPONSE` (v2).",
       },
       externalDocs: { description: "Guides", url: "/guides" },
       ...(publicUrl === undefined ? {} : { servers: [{ url: publicUrl }] }),
@@ -104,7 +108,12 @@ const withoutNoise: ZodOpenApiOverride = ({ jsonSchema, zodSchema, io }) => {
   if (JSON.stringify(jsonSchema.propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames;
   // One generator needs the type of an optional boolean.
   if (jsonSchema.const !== undefined && (io === "output" || jsonSchema.type !== "boolean")) delete jsonSchema.type;
-  if (io === "input") return;
+  if (io === "input") {
+    // Zod leaves them out of schemas that change what they parse. They are what a client sends.
+    const examples = z.globalRegistry.get(zodSchema)?.["examples"];
+    if (examples !== undefined) jsonSchema.examples = examples as never;
+    return;
+  }
   if (jsonSchema.format === "date-time") delete jsonSchema.pattern;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
@@ -135,7 +144,7 @@ function operationOf(route: RouteDefinition<never>, errors: ErrorResponses): Zod
     const types = route.produces ?? ["application/json"];
     responses[status as "200"] = {
       description: STATUS_CODES[status] ?? "",
-      headers: headersOf(route, Number(status), isPayable(route)),
+      ...headersOf(route, Number(status), isPayable(route)),
       // A 304 has no body.
       ...(status === "304" ? {} : { content: Object.fromEntries(types.map((type) => [type, { schema }])) }),
     };

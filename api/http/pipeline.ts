@@ -89,8 +89,7 @@ export type Step<Context extends StepContext = StepContext> = (context: Context,
  *                                              never paid for twice
  *  6. handler
  *  7. parse the answer with its schema         fields that it doesn't name are dropped; a mismatch is a 500
- *  8. settlement                               the reserved call of the budget counts, or a 402, 429 or 5xx releases it;
- *                                              a 429 counts towards the suspension of the key
+ *  8. settlement                               the reserved call of the budget counts, or a 402, 429 or 5xx releases it
  *
  * Steps run in array order. The answer is sent once every step has returned. A call whose budget is exhausted is
  * admitted with `budget.exhausted`: the x402 step decides whether a payment opens the door.
@@ -201,7 +200,6 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
     } catch (error) {
       if (produced !== undefined && "raw" in produced && produced.raw instanceof Readable) produced.raw.destroy();
       await whileTimeIsLeft(admission?.settle(countsDespite(error)));
-      if (error instanceof ApiError && error.status === TOO_MANY) await whileTimeIsLeft(admission?.countRefusal());
       throw error;
     } finally {
       limit.pause();

@@ -8,7 +8,7 @@ import type { Page } from "./pagination.ts";
 import type { LoggedEvent } from "./records.ts";
 import { pause } from "./waiting.ts";
 
-/** Filters of the event log; `after` is the id of the last event seen. */
+/** Filters of the event log. `cursor` is the id of the last event seen; `after` is its older name. */
 export type EventFilter = NonNullable<wire.EventsListData["query"]>;
 
 /** Where a stream begins, which events it has, and how it deals with lost connections. */
@@ -41,12 +41,12 @@ export class AgentEvents {
 
   /** The agent's events so far, oldest first, complete and in order. */
   list(
-    { after, ...filter }: EventFilter = {},
+    { after, cursor: first = after, ...filter }: EventFilter = {},
     options: CallOptions = {},
   ): AsyncGenerator<LoggedEvent, void, undefined> {
     const fetchPage = (cursor: string | undefined) =>
-      this.#http.get<Page<LoggedEvent>>("/api/v1/events", { query: { ...filter, after: cursor }, ...options });
-    return paginate(fetchPage, after);
+      this.#http.get<Page<LoggedEvent>>("/api/v1/events", { query: { ...filter, cursor }, ...options });
+    return paginate(fetchPage, first);
   }
 
   /**
@@ -72,7 +72,7 @@ export class AgentEvents {
         }
       } catch (error) {
         signal?.throwIfAborted();
-        if (!isTransient(error)) throw error;
+        if (!isTransient(error) && !isFull(error)) throw error;
         if (error instanceof ApiError) askedMs = (error.retryAfterSeconds ?? 0) * 1_000;
       }
       const longest = Math.min(maxDelayMs, baseDelayMs * 2 ** Math.min(failures, LONGEST_DOUBLING));
@@ -97,6 +97,11 @@ export class AgentEvents {
       events: eventsOf(body, silenceMs, silence),
     };
   }
+}
+
+/** The slot of a lost connection is free again after a while. */
+function isFull(error: unknown): boolean {
+  return error instanceof ApiError && error.code === "too_many_streams";
 }
 
 /** The events of an answer, and undefined for what only shows that the connection is alive. */

@@ -129,7 +129,7 @@ describe("a list", () => {
     await collect(agent.events.list({ after: "evt_1" }));
     assert.deepEqual(
       server.seen.map(({ path }) => path),
-      ["/api/v1/events?after=evt_1", "/api/v1/events?after=evt_2"],
+      ["/api/v1/events?cursor=evt_1", "/api/v1/events?cursor=evt_2"],
     );
   });
 });

@@ -30,6 +30,7 @@ export const scoresOutput = z.object({ "base-sepolia": z.int(), base: z.int() })
 
 const agentOutput = z
   .object({
+    id: z.string(),
     agentId: z.string(),
     agentName: z.string(),
     description: z.string().nullable(),
@@ -131,6 +132,7 @@ function presentAgent({ record, scores, similarTo }: RegistryEntry): z.input<typ
   const { _id: agentId, agentName, description, walletAddress, publicKey, kyaLevel, createdAt } = record;
   const onChainScore = scores[TESTNET];
   return {
+    id: agentId,
     agentId,
     agentName,
     description,

@@ -15,6 +15,8 @@ const PLAIN_TRANSFER_WARNING =
   "Never send tokens to escrowContract by a plain transfer: it funds nothing, and the tokens are lost. Only createEscrow, " +
   "or createEscrowWithAuthorization, takes the deposit.";
 
+const iso = (unixSeconds: number): string => new Date(unixSeconds * 1_000).toISOString();
+
 /** @param valueUsd value of the deposit with 6 decimals */
 export function recommendedDisputeWindow(valueUsd: bigint): number {
   const isWithin = (upToUsd: number) =>
@@ -38,7 +40,8 @@ function paymentInstructions({ record, signing, valueUsd }: CheckedOut) {
     network: record.network,
     chainId: record.chainId,
     deadline: record.deadline,
-    quoteExpiresAt: new Date((record.quoteExpiresAt ?? 0) * 1000).toISOString(),
+    deadlineAt: iso(record.deadline),
+    quoteExpiresAt: iso(record.quoteExpiresAt ?? 0),
     platformFee: record.platformFee,
     refundableAmount: record.lockedAmount,
     calls: [approve, createEscrow],

@@ -6,6 +6,7 @@ import {
   DISPUTE_WINDOW_SECONDS,
 } from "../../config/constants.ts";
 import { contractCall, dataOf, jsonObject, networkSchema, webUrlSchema } from "../../http/common-schemas.ts";
+import { EXAMPLE } from "../../http/examples.ts";
 import { CHECK_LIMITS } from "../criteria/document.ts";
 import { GASLESS_OBSTACLES } from "./gasless.ts";
 
@@ -46,7 +47,23 @@ export const checkoutBody = z
       })
       .optional(),
   })
-  .meta({ id: "CheckoutRequest" });
+  .meta({
+    id: "CheckoutRequest",
+    examples: [
+      {
+        serviceId: EXAMPLE.service,
+        quantity: 1,
+        paymentMethod: "usdc",
+        callbackUrl: "https://agent.example/hook",
+        requestPayload: { token: EXAMPLE.token },
+        disputeWindow: 3_600,
+        criteria: {
+          schema: { type: "object", required: ["summary"], properties: { summary: { type: "string" } } },
+          checks: ["cel: words(result.summary) >= 3"],
+        },
+      },
+    ],
+  });
 
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
 const bytes32 = z.string().regex(/^0x[0-9a-f]{64}$/);
@@ -131,6 +148,7 @@ export const checkoutAnswer = dataOf(
           network: networkSchema,
           chainId: z.int(),
           deadline: z.int().meta({ description: "Last moment at which the seller may deliver, in unix seconds" }),
+          deadlineAt: z.iso.datetime(),
           quoteExpiresAt: z.iso.datetime(),
           platformFee: units.meta({ description: "Part of the deposit that is never refunded" }),
           refundableAmount: units.meta({

@@ -40,11 +40,15 @@ const discoverBody = z
     limit: z.int().min(1).max(MAX_RESULTS).default(MAX_RESULTS).meta({ description: "Maximum number of results" }),
     explain: z.boolean().optional().meta({ description: "Adds to each result how it came to its place" }),
   })
-  .meta({ id: "DiscoverRequest" });
+  .meta({
+    id: "DiscoverRequest",
+    examples: [{ query: "report on the risks of a token", filters: { minTrustScore: 0, maxPrice: 5 }, limit: 10 }],
+  });
 
 /** One result. */
 export const discoverResult = z
   .object({
+    id: z.string(),
     serviceId: z.string(),
     title: z.string(),
     description: z.string(),
@@ -90,6 +94,7 @@ const discover = defineRoute({
 function present({ listing, relevance, history }: RankedMatch): z.input<typeof discoverResult> {
   const { id, title, description, category, price, priceUnit, currency, network, deliveryType } = listing;
   return {
+    id,
     serviceId: id,
     title,
     description,

@@ -45,7 +45,7 @@ function evidenceOf({ evidence }: DisputeRecord): Presented["evidence"] {
   const of = (submittedBy: Side, items: readonly EvidenceItem[]) => items.map((item) => ({ submittedBy, ...item }));
   return [...of("buyer", evidence.buyer), ...of("seller", evidence.seller)]
     .toSorted((one, other) => one.submittedAt.getTime() - other.submittedAt.getTime())
-    .map((item) => ({ ...item, submittedAt: item.submittedAt.toISOString() }));
+    .map((item) => ({ ...item, id: item.evidenceId, submittedAt: item.submittedAt.toISOString() }));
 }
 
 /** The chain's resolution, or else the ruling that is on its way there. */
@@ -85,7 +85,7 @@ function presentOffer(offer: SettlementOffer | null, chainNow: number): Presente
   if (offer === null) return null;
   const { buyerPercent, deadline, signature, offeredAt } = offer;
   const status = chainNow > deadline ? "expired" : "open";
-  return { buyerPercent, deadline, signature, offeredAt: offeredAt.toISOString(), status };
+  return { buyerPercent, deadline, deadlineAt: iso(deadline), signature, offeredAt: offeredAt.toISOString(), status };
 }
 
 /** A dispute as its parties see it. */
@@ -94,6 +94,7 @@ export function presentDispute(reading: DisputeReading): Presented {
   const { escrow } = record;
   const resolution = escrow?.moves.find(({ type }) => type === "EscrowResolved");
   return {
+    id: own._id,
     disputeId: own._id,
     transactionId: record._id,
     escrowId: record.escrowId,

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { EVIDENCE_LIMITS, NETWORKS } from "../../config/constants.ts";
 import { contractCall, dataOf, jsonObject, webUrlSchema } from "../../http/common-schemas.ts";
 import { textSchema } from "../../http/text-schema.ts";
+import { EXAMPLE } from "../../http/examples.ts";
 import { DISPUTE_OUTCOMES, RESOLUTION_METHODS, RESOLVED_BY } from "../../indexer/schemas.ts";
 import { EVIDENCE_TYPES } from "./judging/case.ts";
 
@@ -43,7 +44,22 @@ export const disputeBody = z
     evidence: z.array(z.strictObject(evidence)).max(EVIDENCE_LIMITS.items).default([]),
     criteria,
   })
-  .meta({ id: "DisputeRequest" });
+  .meta({
+    id: "DisputeRequest",
+    examples: [
+      {
+        transactionId: EXAMPLE.transaction,
+        reason: "The summary is missing",
+        evidence: [
+          {
+            type: "delivery_proof",
+            description: "What was delivered",
+            attachments: ["https://agent.example/result.json"],
+          },
+        ],
+      },
+    ],
+  });
 export type DisputeBody = z.output<typeof disputeBody>;
 
 const complete = z
@@ -74,7 +90,10 @@ export const evidenceBody = z
       if (description === undefined) missing("description");
     }
   })
-  .meta({ id: "EvidenceRequest" });
+  .meta({
+    id: "EvidenceRequest",
+    examples: [{ type: "specification", description: "The request asked for a summary", complete: true }],
+  });
 export type EvidenceBody = z.output<typeof evidenceBody>;
 
 /** Body of a settlement offer. */
@@ -94,7 +113,10 @@ export const settlementBody = z
       .transform((text) => text.toLowerCase() as `0x${string}`)
       .meta({ override: { type: "string", pattern: `^0x([0-9a-fA-F]{2}){1,${MAX_SIGNATURE_BYTES}}$` } }),
   })
-  .meta({ id: "SettlementRequest" });
+  .meta({
+    id: "SettlementRequest",
+    examples: [{ buyerPercent: 30, deadline: EXAMPLE.deadline, signature: EXAMPLE.signature }],
+  });
 
 const percent = z.int().min(0).max(100);
 
@@ -136,6 +158,7 @@ const offer = z
   .object({
     buyerPercent: percent,
     deadline: z.int(),
+    deadlineAt: timestamp,
     signature: z.string(),
     offeredAt: timestamp,
     status: z.enum(["open", "expired"]),
@@ -145,6 +168,7 @@ const offer = z
 /** A dispute in an answer to one of its parties. */
 export const dispute = z
   .object({
+    id: z.string(),
     disputeId: z.string().length(ID_LENGTH),
     transactionId: z.string(),
     escrowId: bytes32,
@@ -158,6 +182,7 @@ export const dispute = z
     openedBy: z.literal("buyer"),
     evidence: z.array(
       z.object({
+        id: z.string(),
         evidenceId: z.string(),
         submittedBy: side,
         type: z.enum(EVIDENCE_TYPES),

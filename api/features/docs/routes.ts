@@ -57,7 +57,10 @@ const described = {
   requestHeaders: {
     "If-None-Match": z.string().optional().meta({ description: "The `ETag` of a known version" }),
   },
-  responses: { 200: z.looseObject({ openapi: z.string() }).meta({ id: "OpenApiDocument" }), 304: z.undefined() },
+  responses: {
+    200: z.looseObject({ openapi: z.string() }).meta({ id: "OpenApiDocument" }),
+    304: z.undefined(),
+  },
   responseHeaders: {
     ETag: z.string().meta({ description: "Changes with the document" }),
     "Content-Encoding": z.enum(["br", "gzip"]).optional(),

@@ -17,6 +17,8 @@ export interface EventFilter {
 export interface EventQuery extends EventFilter {
   /** Id of the last event seen. */
   after?: string | undefined;
+  /** What an error calls `after`; `query.after` by default. */
+  path?: string;
   limit: number;
 }
 
@@ -71,9 +73,9 @@ export class EventLog {
   /** A page of at most `limit` events and about 1 MB. */
   async list(
     agentId: string,
-    { after, limit, ...wanted }: EventQuery,
+    { after, path = "query.after", limit, ...wanted }: EventQuery,
   ): Promise<{ events: EventRecord[]; hasMore: boolean }> {
-    const afterSeq = after === undefined ? undefined : (await this.positionOf(agentId, after, "query.after")).seq;
+    const afterSeq = after === undefined ? undefined : (await this.positionOf(agentId, after, path)).seq;
     const filter = eventsFilter(agentId, wanted, afterSeq);
     const { records, next } = await readPage(this.#model, filter, { sort: { seq: 1 }, limit });
     return { events: records, hasMore: next !== null };

@@ -23,6 +23,8 @@ const event = z
   // Not "Event": generated Python would have a variable of the same name as its field `event`.
   .meta({ id: "EventRecord" });
 
+const eventId = z.string().regex(/^evt_[0-9a-f]{1,64}$/, "Must be an event id");
+
 const listEvents = defineRoute({
   name: "events.list",
   method: "GET",
@@ -30,22 +32,24 @@ const listEvents = defineRoute({
   tag: "Events",
   summary: "Lists the caller's events, oldest first",
   description:
-    "Complete and in order. `after` is the id of the last event seen; `nextCursor` is the `after` of the next page.",
+    "Complete and in order. A page begins after the event of `cursor`: the `nextCursor` of the previous page, or any event's `id`.",
   auth: "apiKey",
   limitClass: "general",
   budget: "api",
   query: z.strictObject({
-    after: z
-      .string()
-      .regex(/^evt_[0-9a-f]{1,64}$/, "Must be an event id")
-      .optional(),
+    cursor: eventId.meta({ description: "Id of the last event seen" }).optional(),
+    after: eventId.meta({ description: "Older name of `cursor`, which takes precedence" }).optional(),
     type: eventType.optional(),
     transactionId: z.string().min(1).max(100).optional(),
     limit: pageLimit,
   }),
   responses: { 200: listOf(event) },
-}).handle(async ({ caller, query }, { eventLog }: EventDeps) => {
-  const { events, hasMore } = await eventLog.list(caller.agentId, query);
+}).handle(async ({ caller, query: { cursor, after, ...filter } }, { eventLog }: EventDeps) => {
+  const { events, hasMore } = await eventLog.list(caller.agentId, {
+    ...filter,
+    after: cursor ?? after,
+    path: cursor === undefined ? "query.after" : "query.cursor",
+  });
   return {
     status: 200,
     body: {

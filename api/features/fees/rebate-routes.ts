@@ -33,6 +33,7 @@ const payment = z
 
 const statement = z
   .object({
+    id: z.string(),
     statementId: z.string(),
     month: monthText,
     network: z.literal(MAINNET),
@@ -120,6 +121,7 @@ const readRebateSettlements = defineRoute({
 function presentStatement({ statement: record, payment: paid }: StatementWithPayment): z.input<typeof statement> {
   const { tier, effectiveRateBps, windowStart, windowEnd, fee, rebate, settlementCount, settlementsHash } = record;
   return {
+    id: record._id,
     statementId: record._id,
     month: record.month,
     network: MAINNET,

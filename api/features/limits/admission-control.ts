@@ -94,7 +94,6 @@ export class StoredAdmissionControl implements AdmissionControl {
         else if (call.outcome === "exhausted") this.#deps.settlements.forget(reserved);
         else await this.#deps.settlements.release(reserved);
       },
-      countRefusal: () => this.#deps.countRefusal(presented.hash),
     };
   }
 
@@ -214,7 +213,6 @@ const NO_CALLER = {
   caller: undefined,
   budget: undefined,
   settle: () => Promise.resolve(),
-  countRefusal: () => Promise.resolve(),
 };
 
 function budgetOf(type: CallClass, { used, limit, outcome, day }: CallRecord): BudgetState {

@@ -30,6 +30,7 @@ export function escrowFunded(record: TransactionRecord): EventBody {
     requestPayload: parsed(record.requestPayloadJson),
     quantity: record.quantity,
     deadline: record.deadline,
+    deadlineAt: iso(record.deadline),
     criteriaHash: record.criteriaHash,
     unsolicited: record.unsolicited,
     late,

@@ -47,6 +47,7 @@ export function presentTransaction(
   const settled = escrow !== null && escrow.settledAt !== null;
   const proofMatches = record.deliveryProof !== null && record.deliveryProof === escrow?.proofHash;
   return {
+    id: record._id,
     transactionId: record._id,
     serviceId: record.serviceId,
     serviceTitle: record.serviceTitle,
@@ -68,6 +69,7 @@ export function presentTransaction(
     disputeWindow: record.disputeWindow,
     abandonmentGrace: record.abandonmentGrace,
     deadline: record.deadline,
+    deadlineAt: iso(record.deadline),
     quoteExpiresAt: isoOrNull(record.quoteExpiresAt),
     status: record.status,
     expiredBy: record.expiredBy,

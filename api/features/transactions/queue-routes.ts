@@ -9,6 +9,7 @@ import { listPosition, transaction } from "./schemas.ts";
 
 const job = transaction
   .pick({
+    id: true,
     transactionId: true,
     serviceId: true,
     serviceTitle: true,
@@ -20,6 +21,7 @@ const job = transaction
     quantity: true,
     criteriaHash: true,
     deadline: true,
+    deadlineAt: true,
     lockedAmount: true,
     currency: true,
     token: true,

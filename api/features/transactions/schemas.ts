@@ -4,6 +4,7 @@ import { NETWORKS } from "../../config/constants.ts";
 import { DISPUTE_OUTCOMES, ESCROW_EVENT_TYPES } from "../../indexer/schemas.ts";
 import { contractCall, dataOf, jsonObject, listOf } from "../../http/common-schemas.ts";
 import { pageCursor, pageLimit, queryInteger } from "../../http/query-params.ts";
+import { EXAMPLE } from "../../http/examples.ts";
 import { MOVE_REASONS } from "./deadlines.ts";
 import { TRANSACTION_STATUSES } from "./model.ts";
 
@@ -62,6 +63,7 @@ const timelineEntry = z.object({
 /** A transaction in an answer to one of its parties. */
 export const transaction = z
   .object({
+    id: z.string(),
     transactionId: z.string(),
     serviceId: z.string().nullable(),
     serviceTitle: z.string().nullable(),
@@ -83,6 +85,7 @@ export const transaction = z
     disputeWindow: z.int().meta({ description: "seconds" }),
     abandonmentGrace: z.int().meta({ description: "seconds" }),
     deadline: unixSeconds.meta({ description: "Last moment at which the seller may deliver, in unix seconds" }),
+    deadlineAt: timestamp,
     quoteExpiresAt: timestamp.nullable(),
     status: z.enum(TRANSACTION_STATUSES),
     expiredBy: z.enum(["quote", "escrow_id_taken"]).nullable(),
@@ -200,10 +203,11 @@ const txHash = z
   .regex(/^0x[0-9a-fA-F]{64}$/, "must be a transaction hash: 0x and 64 hexadecimal characters")
   .transform((text) => text.toLowerCase() as `0x${string}`);
 
-export const fundBody = z.strictObject({ txHash }).meta({ id: "FundRequest" });
-export const deliverBody = z
-  .strictObject({ responsePayload: jsonObject, txHash: txHash.optional() })
-  .meta({ id: "DeliverRequest" });
+export const fundBody = z.strictObject({ txHash }).meta({ id: "FundRequest", examples: [{ txHash: EXAMPLE.hash }] });
+export const deliverBody = z.strictObject({ responsePayload: jsonObject, txHash: txHash.optional() }).meta({
+  id: "DeliverRequest",
+  examples: [{ responsePayload: { summary: "The owner can pause" }, txHash: EXAMPLE.hash }],
+});
 /** `deliverBody` as JSON Schema, for the `deliver` action. */
 export const DELIVER_BODY_SCHEMA = {
   type: "object",

@@ -90,6 +90,11 @@ COMMON_HEADERS = {
     "x-content-type-options",
     "x-frame-options",
     "x-request-id",
+    "x-ratelimit-limit",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+    "idempotency-replayed",
+    "retry-after",
     "x-payment-response",
     "payment-response",
 }

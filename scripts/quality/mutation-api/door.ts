@@ -233,13 +233,6 @@ export const DOOR_FAULTS: ApiMutant[] = [
     tests: ["limits/suspension.test.ts"],
   },
   {
-    fault: "an answer of 429 after the admission counts towards no suspension",
-    file: PIPELINE,
-    from: "error.status === TOO_MANY) await",
-    to: "error.status < TOO_MANY) await",
-    tests: ["limits/suspension.test.ts"],
-  },
-  {
     fault: "an address that is over its limit counts towards no suspension",
     file: ADMISSION_CONTROL,
     from: 'typeof presented === "object") await this.#deps.countRefusal',

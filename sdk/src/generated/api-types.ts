@@ -904,6 +904,7 @@ export type AgentPage = {
 };
 
 export type Agent = {
+  id: string;
   agentId: string;
   agentName: string;
   description: string | null;
@@ -1153,6 +1154,7 @@ export type RebateStatementPage = {
 };
 
 export type RebateStatement = {
+  id: string;
   statementId: string;
   month: string;
   network: "base";
@@ -1428,6 +1430,7 @@ export type ServiceArchivedError = {
 };
 
 export type DiscoverResult = {
+  id: string;
   serviceId: string;
   title: string;
   description: string;
@@ -1486,6 +1489,7 @@ export type PaymentInstructions = {
    * Last moment at which the seller may deliver, in unix seconds
    */
   deadline: number;
+  deadlineAt: string;
   quoteExpiresAt: string;
   /**
    * Part of the deposit that is never refunded
@@ -1733,6 +1737,7 @@ export type TransactionPage = {
 };
 
 export type Transaction = {
+  id: string;
   transactionId: string;
   serviceId: string | null;
   serviceTitle: string | null;
@@ -1775,6 +1780,7 @@ export type Transaction = {
    * Last moment at which the seller may deliver, in unix seconds
    */
   deadline: number;
+  deadlineAt: string;
   quoteExpiresAt: string | null;
   status:
     | "pending_funding"
@@ -2187,6 +2193,7 @@ export type JobPage = {
 };
 
 export type Job = {
+  id: string;
   transactionId: string;
   serviceId: string | null;
   serviceTitle: string | null;
@@ -2212,6 +2219,7 @@ export type Job = {
    * Last moment at which the seller may deliver, in unix seconds
    */
   deadline: number;
+  deadlineAt: string;
   /**
    * Deposit minus the fee, in token units
    */
@@ -2294,6 +2302,7 @@ export type DisputeAnswer = {
 };
 
 export type Dispute = {
+  id: string;
   disputeId: string;
   transactionId: string;
   escrowId: string;
@@ -2305,6 +2314,7 @@ export type Dispute = {
   reason: string | null;
   openedBy: "buyer";
   evidence: Array<{
+    id: string;
     evidenceId: string;
     submittedBy: "buyer" | "seller";
     type: "delivery_proof" | "specification" | "communication" | "screenshot" | "other";
@@ -2382,6 +2392,7 @@ export type Dispute = {
 export type SettlementOffer = {
   buyerPercent: number;
   deadline: number;
+  deadlineAt: string;
   signature: string;
   offeredAt: string;
   status: "open" | "expired";
@@ -2675,6 +2686,7 @@ export type WebhookDeliveryPage = {
 };
 
 export type WebhookDelivery = {
+  id: string;
   deliveryId: string;
   eventId: string;
   event: string;
@@ -2746,6 +2758,7 @@ export type WebhookAnswer = {
 };
 
 export type Webhook = {
+  id: string;
   webhookId: string;
   url: string;
   events: Array<EventType>;
@@ -3007,6 +3020,7 @@ export type PackPage = {
 };
 
 export type Pack = {
+  id: string;
   packId: string;
   class: "api" | "message" | "search" | "transaction";
   calls: number;
@@ -3244,6 +3258,8 @@ export type Limit = number;
 export type Cursor = string;
 
 export type Id = string;
+
+export type Id2 = string;
 
 export type Namespace = string;
 
@@ -5648,6 +5664,13 @@ export type EventsListData = {
   body?: never;
   path?: never;
   query?: {
+    /**
+     * Id of the last event seen
+     */
+    cursor?: string;
+    /**
+     * Older name of `cursor`, which takes precedence
+     */
     after?: string;
     type?: EventType;
     transactionId?: string;
@@ -5728,11 +5751,11 @@ export type EventsStreamErrors = {
   /**
    * Conflict
    */
-  409: PaymentIdentifierReusedError;
+  409: PaymentIdentifierReusedError | TooManyStreamsError;
   /**
    * Too Many Requests
    */
-  429: RateLimitExceededError | TooManyStreamsError;
+  429: RateLimitExceededError;
   /**
    * Service Unavailable
    */

@@ -9,7 +9,7 @@ import { PAYMENT_CODES } from "../../../api/http/payment-required.ts";
 import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { assertError, startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
-import { DESCRIPTIONS, operationsOf, resolve } from "../../fixtures/description.ts";
+import { DESCRIPTIONS, LONG_NAMES, operationsOf, resolve } from "../../fixtures/description.ts";
 import { AS_ADMIN } from "../../fixtures/environment.ts";
 import type { JsonSchema } from "../../fixtures/description.ts";
 
@@ -108,6 +108,28 @@ describe("the description of the API", () => {
     );
   });
 
+  it("gives every record an `id`, and each time in unix seconds a twin", async () => {
+    const { body } = await api.request("GET", "/openapi.json");
+    const schemas = body.components.schemas as Record<string, JsonSchema>;
+    const ofRecords = [
+      "Agent",
+      "Transaction",
+      "Job",
+      "Dispute",
+      "Webhook",
+      "WebhookDelivery",
+      "RebateStatement",
+      "Pack",
+    ];
+    const named = ["Service", "DiscoverResult", "Message", "UcpMessage", "EventRecord"];
+    for (const name of [...ofRecords, ...named]) assert.include(schemas[name]?.required, "id", name);
+    for (const [name, { properties = {}, required = [], type }] of Object.entries(schemas)) {
+      // Only requests say that they are objects.
+      if (type === undefined && "deadline" in properties) assert.include(required, "deadlineAt", name);
+      if (ofRecords.includes(name)) assert.isTrue(LONG_NAMES.includes(Object.keys(properties)[1] ?? ""), name);
+    }
+  });
+
   it("says where it is served, and describes its tags", async () => {
     const { body } = await api.request("GET", "/openapi.json");
     assert.deepEqual(body.servers, [{ url: api.container.env.publicUrl }]);
@@ -144,17 +166,21 @@ describe("the description of the API", () => {
     assert.isFalse(found.get("POST /api/v1/webhooks/secret/activate")?.requestBody?.required ?? false);
   });
 
-  it("[S8.2.17] [S8.2.18] [S8.2.19] names the headers of every answer, and both types of the page's files", () => {
-    const operations = DESCRIPTIONS.flatMap(operationsOf);
-    for (const { responses } of operations) {
-      for (const { headers } of Object.values(responses)) {
-        assert.includeMembers(Object.keys(headers), [
-          "X-RateLimit-Limit",
-          "X-RateLimit-Remaining",
-          "X-RateLimit-Reset",
-        ]);
+  it("[S8.2.17] [S8.2.18] [S8.2.19] explains the headers of every answer once, and names those of some", () => {
+    const names = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id"];
+    for (const description of DESCRIPTIONS) {
+      for (const name of names) assert.include(description.info.description, `\`${name}\``);
+    }
+    for (const { path, responses } of DESCRIPTIONS.flatMap(operationsOf)) {
+      for (const [status, { headers = {} }] of Object.entries(responses)) {
+        assert.notIncludeMembers(Object.keys(headers), names);
+        if (status === "429") assert.property(headers, "Retry-After", path);
       }
     }
+  });
+
+  it("names both types of the page's files", () => {
+    const operations = DESCRIPTIONS.flatMap(operationsOf);
     const { content } = operations.find(({ path }) => path === "/docs/{file}")?.responses["200"] ?? { content: {} };
     assert.deepEqual(Object.keys(content ?? {}), ["text/javascript", "text/css"]);
   });

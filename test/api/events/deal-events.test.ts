@@ -196,6 +196,7 @@ describe("the events of a deal", () => {
         requestPayload,
         quantity: 3,
         deadline: terms.deadline,
+        deadlineAt: terms.deadlineAt,
         criteriaHash: terms.criteriaHash,
         unsolicited: false,
         late: false,

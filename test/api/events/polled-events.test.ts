@@ -30,12 +30,15 @@ describe("events that an agent polls", () => {
       first.body.data.map((event: { transactionId: string }) => event.transactionId),
       deals.slice(0, 2).map(({ transactionId }) => transactionId),
     );
-    const rest = await get(own.seller, `/api/v1/events?after=${first.body.nextCursor}`);
+    const rest = await get(own.seller, `/api/v1/events?cursor=${first.body.nextCursor}`);
     assert.deepEqual(
       rest.body.data.map((event: { transactionId: string }) => event.transactionId),
       [deals[2]?.transactionId],
     );
+    const alias = await get(own.seller, `/api/v1/events?after=${first.body.nextCursor}`);
+    assert.deepEqual(alias.body, rest.body);
     assertInvalid(await get(own.buyer, `/api/v1/events?after=${first.body.nextCursor}`), "query.after");
+    assertInvalid(await get(own.buyer, `/api/v1/events?cursor=${first.body.nextCursor}`), "query.cursor");
     assertInvalid(await get(own.seller, "/api/v1/events?after=7"), "query.after");
   });
 

@@ -191,14 +191,14 @@ describe("the event stream", () => {
       }
     });
 
-    it("[D25] 429 for a sixth stream of an agent, and takes another when one has ended", async () => {
+    it("[D25] 409 for a sixth stream of an agent, and takes another when one has ended", async () => {
       const five = await Promise.all(upTo(5).map(() => open()));
       assert.deepEqual(
         five.map(({ status }) => status),
         [200, 200, 200, 200, 200],
       );
       const sixth = await open();
-      assert.strictEqual(sixth.status, 429);
+      assert.strictEqual(sixth.status, 409);
       assert.strictEqual(JSON.parse(sixth.text).code, "too_many_streams");
       assert.deepEqual(JSON.parse(sixth.text).details, { window: "eventStreams", countedBy: "agent", limit: 5 });
       assert.match(sixth.headers["retry-after"] ?? "", /^([1-9]|[12]\d|30)$/);

@@ -100,26 +100,6 @@ describe("a key that doesn't wait", () => {
       assert.strictEqual((await call(other)).status, 200);
     });
 
-    it("[D34] is suspended by refused streams", async () => {
-      const agent = await register();
-      const leaving = new AbortController();
-      const stream = () =>
-        fetch(`${api.url}/api/v1/events/stream`, {
-          headers: { "x-api-key": agent.apiKey },
-          signal: leaving.signal,
-        });
-      try {
-        for (let n = 0; n < 5; n += 1) assert.strictEqual((await stream()).status, 200);
-        await refuse(agent, 998);
-        assert.strictEqual((await stream()).status, 429);
-        assert.strictEqual((await call(agent)).status, 200);
-        assert.strictEqual((await stream()).status, 429);
-        assertError(await call(agent), 401, "invalid_api_key");
-      } finally {
-        leaving.abort();
-      }
-    });
-
     it("[D34] stays suspended no longer for calls that it makes meanwhile", async () => {
       const agent = await register();
       assert.strictEqual((await discover(agent)).status, 200);

@@ -44,10 +44,10 @@ describe("prepaid packs", () => {
   it("are listed with class, calls and price, without a discount [D23] [D46]", async () => {
     const { body } = await paid.api.request("GET", PACKS);
     assert.deepEqual(body.data, [
-      { packId: "api-10", class: "api", calls: 10, price: "$0.001" },
-      { packId: "message-10", class: "message", calls: 10, price: "$0.001" },
-      { packId: "search-10", class: "search", calls: 10, price: "$0.1" },
-      { packId: "transaction-10", class: "transaction", calls: 10, price: "$0.001" },
+      { id: "api-10", packId: "api-10", class: "api", calls: 10, price: "$0.001" },
+      { id: "message-10", packId: "message-10", class: "message", calls: 10, price: "$0.001" },
+      { id: "search-10", packId: "search-10", class: "search", calls: 10, price: "$0.1" },
+      { id: "transaction-10", packId: "transaction-10", class: "transaction", calls: 10, price: "$0.001" },
     ]);
     assert.isNull(body.nextCursor);
   });

@@ -24,6 +24,7 @@ const general = { tag: "Webhooks", auth: "apiKey", limitClass: "general", budget
 
 function presentDispatch(record: ListedDispatch) {
   return {
+    id: record._id,
     deliveryId: record._id,
     eventId: record.eventId,
     event: record.eventType,

@@ -2,6 +2,7 @@ import { z } from "zod";
 
 import { dataOf, listOf } from "../../../http/common-schemas.ts";
 import { pageCursor, pageLimit } from "../../../http/query-params.ts";
+import { EXAMPLE } from "../../../http/examples.ts";
 import { ATTEMPT_OUTCOMES, DISPATCH_KINDS, DISPATCH_STATUSES } from "../../outbox/model.ts";
 
 const attempt = z.object({
@@ -16,6 +17,7 @@ const attempt = z.object({
 
 const dispatch = z
   .object({
+    id: z.string(),
     deliveryId: z.string(),
     eventId: z.string(),
     event: z.string(),
@@ -41,7 +43,7 @@ export const missedBody = z
   .strictObject({
     since: z.iso.datetime().meta({ description: "Events that were recorded from this time on" }),
   })
-  .meta({ id: "MissedEventsRequest" });
+  .meta({ id: "MissedEventsRequest", examples: [{ since: EXAMPLE.time }] });
 
 export const missedAnswer = dataOf(
   z

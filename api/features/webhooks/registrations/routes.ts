@@ -21,6 +21,7 @@ const general = { tag: "Webhooks", auth: "apiKey", limitClass: "general", budget
 /** A registered webhook as the API answers it. */
 export function presentWebhook({ _id, url, events, durable, status, ...record }: WebhookRecord) {
   return {
+    id: _id,
     webhookId: _id,
     url,
     events,

@@ -24,9 +24,10 @@ const durable = z.boolean().meta({
 });
 
 /** Body of POST /api/v1/webhooks. */
-export const createWebhookBody = z
-  .strictObject({ url: webUrlSchema, events, durable: durable.default(false) })
-  .meta({ id: "WebhookRequest" });
+export const createWebhookBody = z.strictObject({ url: webUrlSchema, events, durable: durable.default(false) }).meta({
+  id: "WebhookRequest",
+  examples: [{ url: "https://agent.example/hook", events: ["escrow.funded", "dispute.created"], durable: true }],
+});
 
 /** Body of PATCH /api/v1/webhooks/{webhookId}. */
 export const patchWebhookBody = z
@@ -39,12 +40,13 @@ export const patchWebhookBody = z
   .partial()
   .refine((body) => Object.keys(body).length > 0, "Must have at least one field to change")
   .meta({ override: { minProperties: 1 } })
-  .meta({ id: "WebhookChange" });
+  .meta({ id: "WebhookChange", examples: [{ events: ["escrow.funded"], durable: false }] });
 
 export const webhookParams = z.strictObject({ webhookId: z.string().min(1).max(64) });
 
 const webhook = z
   .object({
+    id: z.string(),
     webhookId: z.string(),
     url: z.string(),
     events: z.array(eventType),

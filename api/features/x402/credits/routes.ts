@@ -17,7 +17,8 @@ const MAX_PACK_ID_LENGTH = 40;
 
 const packOutput = z
   .object({
-    packId: z.string().meta({ examples: ["search-1000"] }),
+    id: z.string(),
+    packId: z.string(),
     class: z.enum(CALL_CLASSES),
     calls: z.number().int(),
     price: z.string().meta({ description: "In US dollars, without a discount", examples: ["$10"] }),
@@ -25,6 +26,7 @@ const packOutput = z
   .meta({ id: "Pack" });
 
 const present = ({ packId, class: kind, calls, amount }: Pack) => ({
+  id: packId,
   packId,
   class: kind,
   calls,
