@@ -54,6 +54,7 @@ describe("the agent registry", () => {
       const { body } = await get(`${AGENTS}/${agentId}`, agents.beta.apiKey);
       const { createdAt, ...data } = body.data;
       assert.deepEqual(data, {
+        id: agentId,
         agentId,
         agentName: "Alpha Works",
         description: null,

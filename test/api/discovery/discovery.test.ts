@@ -96,6 +96,7 @@ describe("discovery", () => {
       const results = (await discover({ query: "horoscope" })).body as Result[];
       const { relevance, ...result } = results.find(({ serviceId }) => serviceId === id) ?? { relevance: 0 };
       assert.deepEqual(result, {
+        id,
         serviceId: id,
         title: "Astrology readings",
         description: "Horoscopes for cats.",

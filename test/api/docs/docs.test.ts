@@ -122,7 +122,7 @@ describe("the description of the API", () => {
       "Pack",
     ];
     const named = ["Service", "DiscoverResult", "Message", "UcpMessage", "EventRecord"];
-    for (const name of [...ofRecords, ...named]) assert.include(schemas[name]?.required, "id", name);
+    for (const name of [...ofRecords, ...named]) assert.include(schemas[name]?.required ?? [], "id", name);
     for (const [name, { properties = {}, required = [], type }] of Object.entries(schemas)) {
       // Only requests say that they are objects.
       if (type === undefined && "deadline" in properties) assert.include(required, "deadlineAt", name);

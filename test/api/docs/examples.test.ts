@@ -20,8 +20,7 @@ import { keyRequestBody, registrationBody } from "../../fixtures/sign-in.ts";
 import { paymentMethodBody } from "../../fixtures/statements.ts";
 import { until } from "../../fixtures/until.ts";
 
-const [description] = DESCRIPTIONS;
-assert.ok(description !== undefined);
+const description: object = DESCRIPTIONS[0] ?? {};
 const operations = new Map(operationsOf(description).map((operation) => [operation.operationId, operation]));
 const settings = paymentSettings("base-sepolia");
 const MONTH = "2026-09";

@@ -65,6 +65,7 @@ describe("registered webhooks", () => {
       const webhookId = idOf(answer);
       const { createdAt, updatedAt, ...data } = answer.body.data;
       assert.deepEqual(data, {
+        id: webhookId,
         webhookId,
         url: WEBHOOK.url,
         events,
