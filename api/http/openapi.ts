@@ -111,7 +111,7 @@ const withoutNoise: ZodOpenApiOverride = ({ jsonSchema, zodSchema, io }) => {
   if (io === "input") {
     // Zod leaves them out of schemas that change what they parse. They are what a client sends.
     const examples = z.globalRegistry.get(zodSchema)?.["examples"];
-    if (examples !== undefined) jsonSchema.examples = examples as never;
+    if (examples !== undefined) jsonSchema.examples = examples;
     return;
   }
   if (jsonSchema.format === "date-time") delete jsonSchema.pattern;

@@ -10,7 +10,6 @@ import type { TestAgent, TestApi } from "../../fixtures/api.ts";
 import { createEscrow } from "../../fixtures/deals.ts";
 import type { CheckoutData } from "../../fixtures/deals.ts";
 import { DESCRIPTIONS, LONG_NAMES, operationsOf } from "../../fixtures/description.ts";
-import type { JsonSchema } from "../../fixtures/description.ts";
 import { Court } from "../../fixtures/disputes.ts";
 import { ExampleRecorder, exampleOf, resolved, shapeFault } from "../../fixtures/examples.ts";
 import { startMailServer, tokenOf } from "../../fixtures/mail-server.ts";
@@ -71,7 +70,7 @@ describe("the examples of the description", () => {
     assert.strictEqual(example === undefined, schema === undefined, `${name} has a body, or an example of one`);
     assert.includeMembers(Object.keys(example ?? {}), Object.keys(given), name);
     const body = example === undefined ? {} : { body: { ...example, ...given } };
-    const address = query.size === 0 ? path : `${path}?${query}`;
+    const address = query.size === 0 ? path : `${path}?${query.toString()}`;
     const answer = await api.request(operation.method, address, { ...options, ...body });
     const main = Object.keys(operation.responses).find((code) => code.startsWith("2"));
     assert.strictEqual(answer.status, status ?? Number(main), `${name}: ${answer.text}`);
