@@ -42,8 +42,9 @@ const HELP = `usage: npm test -- [--only ${STAGES.join("|")}] [--retry-failed] [
                    [--two-processes] [--nightly] [files …]
 
 Runs the checks (lint), the contract tests, and the tests of subgraph, API, client and whole deals. They run side by side,
-three processes for two cores, each with files of one folder. They use stacks of their own (own ports, data under .local/test), so \`npm start\` may run at the
-same time. The last line sums up all counts. A full run also compares the results with test/spec-lines.tsv.
+four processes for two cores, each with files of one folder. They use stacks of their own (own ports, data under
+.local/test), so \`npm start\` may run at the same time. The last line sums up all counts. A full run also compares the
+results with test/spec-lines.tsv.
 Long campaigns and the tests of unchanged tools are left to \`npm run test:nightly\` (scripts/testing/nightly.ts lists them).
   --only STAGE    run this stage alone; may be repeated
   --retry-failed  rerun each file with a failed test once, alone; tests that then pass are listed as flaky, and the counts
@@ -66,7 +67,7 @@ const isDeal = (file: string): boolean => file.startsWith("test/e2e/deals/");
 /** Tests against chains, subgraphs and database that the runner starts. API tests start the API themselves. */
 const sharesInfrastructure = (file: string): boolean => /^test\/(subgraph|api)\//.test(file);
 /** Processes that run side by side for each core: nearly half of their time they wait for blocks, pauses and others. */
-const LANES_PER_CORE = 1.5;
+const LANES_PER_CORE = 2;
 
 const { values, positionals: files } = readArguments(
   HELP,
@@ -181,7 +182,7 @@ async function openStack(name: string, only: string[] | undefined): Promise<Test
 interface Beside {
   /** Other tests: the output is shown in the end instead of as it comes. */
   capture: boolean;
-  /** A stack, whose start has generated the bindings. Tests that import them mustn't see them written again. */
+  /** The bindings stand. Tests and checks that read them mustn't see them written again. */
   hasBindings: boolean;
 }
 
@@ -242,6 +243,7 @@ async function runTests(stages: readonly Stage[], linting: Promise<void>): Promi
   const needed = new Set(found.map(({ group }) => stackOf(group[0])));
   const first = [infrastructure, full].find((stack) => needed.has(stack));
   await first?.open();
+  bindingsWritten.resolve(undefined);
 
   const runFiles = async ({ stage, group }: TestGroup): Promise<TestResult[]> => {
     const stack = await stackOf(group[0])?.open();
@@ -268,7 +270,8 @@ async function runTests(stages: readonly Stage[], linting: Promise<void>): Promi
     expectedSeconds: Infinity,
     run: () =>
       timed("contracts", async () => {
-        const beside = { capture: stages.length > 1, hasBindings: first !== undefined };
+        const hasBindings = first !== undefined || chosen.includes("lint");
+        const beside = { capture: chosen.length > 1, hasBindings };
         await runContracts(files, resultsFile("contracts"), beside);
       }),
   };
@@ -342,10 +345,12 @@ function recordNight(): void {
 for (const stage of chosen) clearResults(stage);
 clearStarts();
 const ran = chosen.filter((stage) => stage !== "lint");
+/** Settles once the first stack has written the bindings, which checks read. */
+const bindingsWritten = Promise.withResolvers<undefined>();
 let linting = Promise.resolve();
 if (chosen.includes("lint")) {
   banner("checks");
-  const { built, failed } = startLint(ran.length > 0 ? 1 : 2);
+  const { built, failed } = ran.length > 0 ? startLint(1, bindingsWritten.promise) : startLint(2);
   linting = timed("lint", async () => void failures.push(...(await failed).map((name) => `check: ${name}`)));
   // Tests need the compile too.
   await built;

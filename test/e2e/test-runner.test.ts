@@ -129,6 +129,7 @@ describe("the test runner", () => {
     const PID = 'it("runs in " + process.pid, () => {});';
 
     it("reports each with its own results and time", async () => {
+      const started = Date.now();
       const [first, second] = await outcomesOf(
         PID,
         `${PID} it("lasts", () => new Promise((end) => setTimeout(end, 1_500)));`,
@@ -136,6 +137,7 @@ describe("the test runner", () => {
       assert.strictEqual(second?.results[0], first?.results[0]);
       assert.deepEqual(second?.results[1], "passed: lasts");
       assert.isAtLeast(second?.seconds ?? 0, 1.4);
+      assert.isAtMost((first?.seconds ?? 0) + (second?.seconds ?? 0), (Date.now() - started) / 1000);
     });
 
     it("runs alone what a process that dies didn't come to", async () => {
