@@ -12,6 +12,7 @@ import {
   optional,
   part,
   text,
+  textOf,
   withDefault,
 } from "../../db/records.ts";
 import type { RecordOf } from "../../db/records.ts";
@@ -126,6 +127,16 @@ export const claimModel = (connection: Connection): ClaimModel =>
     [{ network: 1, token: 1, payer: 1, state: 1 }, { partialFilterExpression: { state: { $in: [...UNPAID_STATES] } } }],
     [{ network: 1, token: 1, payer: 1, spentAt: 1 }, having("payment")],
   ]);
+
+const lastTransactionFields = { _id: text, nonce: number, raw: textOf<`0x${string}`>() };
+
+/** The last transaction that a settlement key has signed on a network. The id is `network:address`. */
+export type LastTransactionRecord = RecordOf<typeof lastTransactionFields>;
+export type LastTransactionModel = Model<LastTransactionRecord>;
+
+/** Declares the collection of last transactions. */
+export const lastTransactionModel = (connection: Connection): LastTransactionModel =>
+  collection(connection, "X402LastTransaction", "x402_last_transactions", lastTransactionFields);
 
 const keptAnswerFields = {
   /** The claim's id. */

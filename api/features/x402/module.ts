@@ -9,6 +9,7 @@ import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Metrics } from "../../lib/metrics.ts";
+import { leaseModel } from "../../jobs/lease.ts";
 import { defineFeature } from "../feature.ts";
 import { CLAIM_TIMINGS, Claims } from "./settling/claims.ts";
 import type { ClaimTimings, CreditCalls } from "./settling/claims.ts";
@@ -20,7 +21,7 @@ import type { Facilitator } from "./settling/facilitator.ts";
 import { X402Gate } from "./gate.ts";
 import { PaidCalls } from "./paid-calls.ts";
 import { Repeats } from "./repeats.ts";
-import { claimModel, keptAnswerModel } from "./model.ts";
+import { claimModel, keptAnswerModel, lastTransactionModel } from "./model.ts";
 import type { ClaimRecord } from "./model.ts";
 import { OwnFacilitator } from "./settling/own-facilitator.ts";
 import type { OwnFacilitatorOptions } from "./settling/own-facilitator.ts";
@@ -60,12 +61,14 @@ export const x402Module = defineFeature({
     const models = {
       claims: claimModel(connection),
       answers: keptAnswerModel(connection),
+      lastTransactions: lastTransactionModel(connection),
     };
     const now = () => clock.now();
     const counters = new PaymentCounters(metrics);
     const onPaid = (claim: ClaimRecord) => {
       counters.paid(claim);
     };
+    const { lastTransactions } = models;
     const claims = new Claims({
       connection,
       claims: models.claims,
@@ -76,7 +79,7 @@ export const x402Module = defineFeature({
       timings,
     });
     const chain = createPaymentChain({ network, rpcUrl: rpcUrls[network], deployment: chains[network].deployment });
-    const facilitator = facilitatorOf(env, { connection, processId });
+    const facilitator = facilitatorOf(env, { lastTransactions, leases: leaseModel(connection), processId });
     const settlements =
       facilitator === undefined
         ? undefined
@@ -128,7 +131,7 @@ export const x402Module = defineFeature({
   },
 });
 
-type Shared = Pick<OwnFacilitatorOptions, "connection" | "processId">;
+type Shared = Pick<OwnFacilitatorOptions, "lastTransactions" | "leases" | "processId">;
 
 function facilitatorOf({ x402, rpcUrls }: X402ModuleDeps["env"], shared: Shared): Facilitator | undefined {
   const { network, facilitatorUrl, facilitatorKey, settlementKey: key, timeoutMs } = x402;

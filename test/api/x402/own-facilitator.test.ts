@@ -12,8 +12,10 @@ import type { PrivateKeyAccount } from "viem/accounts";
 import { connectDatabase } from "../../../api/db/connection.ts";
 import { USDC_DOMAINS } from "../../../api/config/constants.ts";
 import type { Facilitator, SettleAttempt } from "../../../api/features/x402/settling/facilitator.ts";
+import { lastTransactionModel } from "../../../api/features/x402/model.ts";
 import { OwnFacilitator } from "../../../api/features/x402/settling/own-facilitator.ts";
 import type { OwnFacilitatorOptions } from "../../../api/features/x402/settling/own-facilitator.ts";
+import { leaseModel } from "../../../api/jobs/lease.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { readStack } from "../../fixtures/api.ts";
 import { MOST_SENDS, oddNodeTo, onSending, SENDING_ANSWERS, sendsOf } from "../../fixtures/odd-node.ts";
@@ -37,6 +39,7 @@ interface Payment {
 
 describe("the service's own facilitator", () => {
   let connection: Connection;
+  let shared: Pick<OwnFacilitatorOptions, "lastTransactions" | "leases">;
   let chain: TestChain;
   let usdc: Hex;
 
@@ -44,6 +47,7 @@ describe("the service's own facilitator", () => {
     const log = createLogger({ level: "silent", name: "test" });
     const databaseName = `test_own_facilitator_${randomBytes(6).toString("hex")}`;
     connection = await connectDatabase((await readStack()).mongodbUri, log, databaseName);
+    shared = { lastTransactions: lastTransactionModel(connection), leases: leaseModel(connection) };
     chain = await openChain("base-sepolia");
     usdc = chain.deployment.tokens.find(({ symbol }) => symbol === "USDC")?.address ?? "0x";
   });
@@ -58,7 +62,7 @@ describe("the service's own facilitator", () => {
       rpcUrl: chain.rpcUrl,
       key,
       timeoutMs: 60_000,
-      connection,
+      ...shared,
       processId: "test",
       ...fields,
     });

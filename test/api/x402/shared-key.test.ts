@@ -7,7 +7,6 @@ import { keccak256 } from "viem";
 import { privateKeyToAccount, privateKeyToAddress } from "viem/accounts";
 
 import { connectDatabase } from "../../../api/db/connection.ts";
-import { StoredState } from "../../../api/db/stored-state.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { listingBody, readStack } from "../../fixtures/api.ts";
 import { startApiProcess } from "../../fixtures/api-process.ts";
@@ -92,8 +91,10 @@ describe("processes that share a settlement key", () => {
       maxFeePerGas: 10n * maxFeePerGas,
       maxPriorityFeePerGas,
     });
-    const lastSigned = new StoredState(connection, `x402.settle:base-sepolia:${account.address.toLowerCase()}`);
-    assert.isTrue(await lastSigned.write({ nonce, raw }, (await lastSigned.read()).version));
+    const { modifiedCount } = await connection
+      .collection("x402_last_transactions")
+      .updateOne({ _id: `base-sepolia:${account.address.toLowerCase()}` as never }, { $set: { nonce, raw } });
+    assert.strictEqual(modifiedCount, 1);
     return raw;
   }
 

@@ -11,7 +11,6 @@ import {
   TransactionNotFoundError,
 } from "viem";
 import type { Abi, Address, Hash, Hex } from "viem";
-import type { Connection } from "mongoose";
 import { privateKeyToAccount } from "viem/accounts";
 
 import { ChainUnavailableError } from "../../../chain/errors.ts";
@@ -23,11 +22,12 @@ import { createTransactionSigner } from "../../../chain/signer.ts";
 import type { SignedTransaction, TransactionSigner } from "../../../chain/signer.ts";
 import { CHAIN_IDS } from "../../../config/constants.ts";
 import type { Network } from "../../../config/constants.ts";
-import { StoredState } from "../../../db/stored-state.ts";
-import { Lease, leaseModel } from "../../../jobs/lease.ts";
+import { Lease } from "../../../jobs/lease.ts";
+import type { LeaseModel } from "../../../jobs/lease.ts";
 import { untilAborted } from "../../../lib/stopping.ts";
 import { attemptOf, officialPayment, refusalOf } from "./facilitator.ts";
 import type { Facilitator, SettleAttempt } from "./facilitator.ts";
+import type { LastTransactionModel } from "../model.ts";
 import type { Refusal, SignedProof } from "../offer/proof.ts";
 import type { Terms } from "../offer/terms.ts";
 import { SENDING_LEASE_MS, SendingQueue, TurnOverError } from "./sending-queue.ts";
@@ -40,8 +40,9 @@ export interface OwnFacilitatorOptions {
   key: Hex;
   /** Longest wait for a receipt, in milliseconds. */
   timeoutMs: number;
-  /** Holds the key's last signed transaction and its lease, which all its processes share. */
-  connection: Connection;
+  /** Last signed transaction of the key, shared by all its processes. */
+  lastTransactions: LastTransactionModel;
+  leases: LeaseModel;
   processId: string;
 }
 
@@ -84,20 +85,16 @@ export class OwnFacilitator implements Facilitator {
   readonly #queue: SendingQueue;
 
   constructor(options: OwnFacilitatorOptions) {
-    const { network, key, timeoutMs, connection, processId } = options;
+    const { network, key, timeoutMs, lastTransactions, leases, processId } = options;
     this.#network = network;
     this.#timeoutMs = timeoutMs;
     this.#client = createClient(options);
     this.#transactions = createTransactionSigner(network, key);
     const id = `${network}:${this.#client.account.address.toLowerCase()}`;
     this.#queue = new SendingQueue({
-      lastSigned: new StoredState(connection, `x402.settle:${id}`),
-      lease: new Lease({
-        leases: leaseModel(connection),
-        name: `x402.settle:${id}`,
-        owner: processId,
-        ttlMs: SENDING_LEASE_MS,
-      }),
+      id,
+      model: lastTransactions,
+      lease: new Lease({ leases, name: `x402.settle:${id}`, owner: processId, ttlMs: SENDING_LEASE_MS }),
       node: nodeOf(this.#client),
     });
   }

@@ -4,10 +4,11 @@ import type { Hash, Hex } from "viem";
 
 import type { RefusalMeaning } from "../../../chain/sending/problems.ts";
 import type { SignedTransaction } from "../../../chain/signer.ts";
-import type { StoredState } from "../../../db/stored-state.ts";
+import { isDuplicateKey } from "../../../db/connection.ts";
 import type { Lease } from "../../../jobs/lease.ts";
 import { pauseAfter } from "../../../lib/retry.ts";
 import { untilAborted } from "../../../lib/stopping.ts";
+import type { LastTransactionModel, LastTransactionRecord } from "../model.ts";
 
 /** The node's operations that sending needs. */
 export interface SendingNode {
@@ -21,15 +22,11 @@ export interface SendingNode {
   knows(txHash: Hash): Promise<boolean>;
 }
 
-/** The last transaction that a key has signed on a network. */
-export interface LastTransaction {
-  nonce: number;
-  raw: Hex;
-}
-
 /** Dependencies of the queue. */
 interface SendingQueueDeps {
-  lastSigned: StoredState<LastTransaction>;
+  /** `network:address` of the key. */
+  id: string;
+  model: LastTransactionModel;
   lease: Lease;
   node: SendingNode;
 }
@@ -146,7 +143,7 @@ export class SendingQueue {
 
   /** Sends one transaction. An aborted one stops before its next step. */
   async #sendOne(sign: SignFor, signal: AbortSignal): Promise<Hash> {
-    const { lastSigned, node } = this.#deps;
+    const { id, model, node } = this.#deps;
     let sends = 0;
     /** The transaction that the node refused because another one has its nonce. */
     let refused: { raw: Hex; error: unknown } | undefined;
@@ -158,7 +155,7 @@ export class SendingQueue {
     }
 
     /** The next nonce after the last transaction, once the node has that one. */
-    async function nextNonce(last: LastTransaction | null): Promise<number> {
+    async function nextNonce(last: LastTransactionRecord | null): Promise<number> {
       for (let looks = 1; ; looks += 1) {
         const count = await node.transactionCount();
         // If the node still reports a lower count, an earlier transaction was dropped and its nonce is free.
@@ -171,12 +168,12 @@ export class SendingQueue {
     }
 
     for (let round = 1; round <= ROUNDS && sends < SENDS; round += 1) {
-      const { value: last, version } = await lastSigned.read();
+      const last = await model.findById(id).lean();
       const nonce = await nextNonce(last);
       signal.throwIfAborted();
       const { hash, raw } = await sign(nonce);
       signal.throwIfAborted();
-      if (!(await lastSigned.write({ nonce, raw }, version))) {
+      if (!(await this.#store(last, nonce, raw))) {
         await this.#holdLease(signal);
         continue;
       }
@@ -192,6 +189,20 @@ export class SendingQueue {
       }
     }
     throw new Error("Other transactions keep taking the nonces of this key", { cause: refused?.error });
+  }
+
+  /** Stores the signed transaction. Returns false if another process has stored one since. */
+  async #store(last: LastTransactionRecord | null, nonce: number, raw: Hex): Promise<boolean> {
+    const { id, model } = this.#deps;
+    try {
+      // Matched, not modified: with the same nonce and fees the transaction is the same.
+      if (last !== null) return (await model.updateOne({ _id: id, raw: last.raw }, { nonce, raw })).matchedCount === 1;
+      await model.create({ _id: id, nonce, raw });
+      return true;
+    } catch (error) {
+      if (isDuplicateKey(error)) return false;
+      throw error;
+    }
   }
 
   async #holdLease(signal: AbortSignal): Promise<void> {
