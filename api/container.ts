@@ -22,8 +22,6 @@ import { StoppingError } from "./lib/stopping.ts";
 import { connectPlatform } from "./platform.ts";
 import type { Platform, PlatformOptions } from "./platform.ts";
 
-type Features = ReturnType<typeof createFeatures>;
-
 /** The wired application without its HTTP side: shared by the API and the worker. */
 export interface Container extends Platform {
   admissionControl: AdmissionControl;
@@ -70,7 +68,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
   const platform = await connectPlatform(options, stopping.signal);
   const { env, connection, indexers } = platform;
   const timings = { ...TIMINGS, followerPollMs: env.followerPollMs, ...options.timings };
-  const features = createFeatures(platform, timings);
+  const features = createFeatures(commonOf(platform, timings));
   const parts: readonly FeatureParts[] = Object.values(features);
   await Promise.all([createIndexes(connection), platform.jobs.ready]);
   await features.x402.checkPayee();
@@ -106,287 +104,185 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
   };
 }
 
-/** The features, each after those that it uses. */
-function createFeatures(platform: Platform, timings: Timings) {
-  const { env, log, clock, connection, chains, indexers } = platform;
-  const { publicUrl, publicSubgraphUrls } = env;
-  const now = () => clock.now();
-  const processId = `${hostname()}:${process.pid}:${randomBytes(PROCESS_ID_BYTES).toString("hex")}`;
+/** The parts of each feature, by the feature's name. */
+type Features = { [Name in keyof typeof FEATURES]: ReturnType<(typeof FEATURES)[Name]["create"]> };
+/** What any feature may take. */
+type Common = ReturnType<typeof commonOf>;
+/** The dependencies of a feature that aren't common. */
+type Own<Deps> = {
+  [
+    Name in keyof Deps as Name extends keyof Common ? (Common[Name] extends Deps[Name] ? never : Name) : Name
+  ]: Deps[Name];
+};
+type OwnOf<Name extends keyof Features> = Own<Parameters<(typeof FEATURES)[Name]["create"]>[0]>;
 
-  const scores = scoreCopiesOf(connection);
-  const agents = FEATURES.agents.create({
-    connection,
-    chains,
-    indexers,
-    clock,
-    declinesOf: declineRecordsOf(connection),
-    onScores: (copied, options) => scores.take(copied, options),
-  });
-  const { standings } = agents;
-  const limits = FEATURES.limits.create({
-    connection,
-    clock,
-    log,
-    models: agents.models,
-    limits: env.limits,
-    metrics: platform.metrics,
-  });
-  const identity = FEATURES.identity.create({
-    connection,
-    clock,
-    publicUrl,
+function commonOf(platform: Platform, timings: Timings) {
+  const { env, clock, connection, chains } = platform;
+  const progress = chainProgress(connection);
+  return {
+    ...platform,
+    timings,
+    progress,
+    now: () => clock.now(),
+    processId: `${hostname()}:${process.pid}:${randomBytes(PROCESS_ID_BYTES).toString("hex")}`,
+    etherPrice: createEtherPrice(chains, clock),
+    reached: () => progress.reached(),
+    publicUrl: env.publicUrl,
+    publicSubgraphUrls: env.publicSubgraphUrls,
+    rpcUrls: env.rpcUrls,
+    allowedPrivateHosts: env.webhookAllowPrivateHosts,
+  };
+}
+
+/** What features take from the configuration and from each other, if they need more than what is common. */
+const WIRING: {
+  [Name in keyof Features as keyof OwnOf<Name> extends never ? never : Name]: (
+    features: Features,
+    common: Common,
+  ) => OwnOf<Name>;
+} = {
+  identity: ({ agents: { models, standings } }, { connection }) => ({
+    models,
     standings,
-    models: agents.models,
     onRegistered: async (agent, session) => {
       await newcomersOf(connection).add(agent, session);
       await standings.adopt(agent.agentId, agent.wallet, session);
     },
-  });
-  const admin = FEATURES.admin.create({ connection, clock, adminApiKey: env.adminApiKey });
-  const kya = FEATURES.kya.create({ connection, chains, clock, agents: agents.models });
-  const developer = FEATURES.developer.create({
-    connection,
-    publicUrl,
-    clock,
-    log,
-    timings,
-    mail: env.mail,
-    levels: kya.levels,
-  });
-  const fees = FEATURES.fees.create({ connection, chain: chains[MAINNET], indexer: indexers[MAINNET], clock, timings });
-  const etherPrice = createEtherPrice(chains, clock);
-  const discovery = FEATURES.discovery.create({
-    connection,
-    standings,
-    directory: agents.directory,
-    etherPrice,
-    now,
-    log,
-    processId,
-    metrics: platform.metrics,
-    provider: env.embeddingProvider,
-    embedded: platform.embedded,
-    indexUrl: env.searchIndexUrl,
-    indexStore: env.searchIndexStore,
-  });
-  const listings = FEATURES.listings.create({
-    connection,
-    chains,
+  }),
+  limits: ({ agents }, { env }) => ({ models: agents.models, limits: env.limits }),
+  agents: (_, { connection }) => {
+    const scores = scoreCopiesOf(connection);
+    return {
+      declinesOf: declineRecordsOf(connection),
+      onScores: (copied, options) => scores.take(copied, options),
+    };
+  },
+  kya: ({ agents }) => ({ agents: agents.models }),
+  developer: ({ kya }, { env }) => ({ mail: env.mail, levels: kya.levels }),
+  fees: (_, { chains, indexers }) => ({ chain: chains[MAINNET], indexer: indexers[MAINNET] }),
+  listings: ({ agents, discovery }) => ({
     embedder: discovery.embedder,
     search: discovery.discovery,
+    standings: agents.standings,
+  }),
+  discovery: ({ agents: { standings, directory } }, { env }) => ({
     standings,
-    etherPrice,
-    clock,
-  });
-  const { endpoints } = listings;
-  const outbox = FEATURES.outbox.create({ connection, log, now, processId, timings });
-  const subscriptions = subscriptionsOf(connection);
-  const memory = FEATURES.memory.create({
-    connection,
-    now,
-    log,
-    encoders: discovery.encoders,
-    embedder: discovery.embedder,
-    indexes: discovery.indexes,
-    quota: env.memoryQuota,
-  });
-  const events = FEATURES.events.create({
-    connection,
-    outbox: outbox.writer,
-    subscriptions,
-    audit: memory.audit,
-    now,
-    timings,
-    log,
-    keys: identity.keyStates,
-    metrics: platform.metrics,
-    shutdown: platform.shutdown,
-  });
-  const { recorder } = events;
-  const webhooks = FEATURES.webhooks.create({
-    connection,
-    now,
-    outbox,
-    recorder,
-    eventLog: events.services.eventLog,
-    signingSecrets: env.webhookSigningSecrets,
-    allowedPrivateHosts: env.webhookAllowPrivateHosts,
-  });
-  const transactions = FEATURES.transactions.create({
-    connection,
-    chains,
-    indexers,
-    clock,
-    recorder,
-    endpoints,
-    publicUrl,
-    timings,
-    progress: chainProgress(connection),
-    secrets: env.webhookSigningSecrets.length === 0 ? undefined : webhooks.secrets,
-  });
-  const messages = FEATURES.messages.create({
-    connection,
-    clock,
-    log,
-    recorder,
-    timings,
-    processId,
-    events: events.models.events,
-    findAgent: (agentId) => agents.directory.byId(agentId),
-    findTransaction: (transactionId, agentId) => transactions.reader.read(transactionId, agentId),
-  });
-  const criteria = FEATURES.criteria.create({ reader: transactions.reader });
-  const checkout = FEATURES.checkout.create({
-    connection,
-    chains,
-    clock,
+    directory,
+    provider: env.embeddingProvider,
+    indexUrl: env.searchIndexUrl,
+    indexStore: env.searchIndexStore,
+  }),
+  checkout: ({ listings, kya, criteria }) => ({
     findListing: (serviceId) => listings.listings.get(serviceId),
     kyaLevelOf: (agentId) => kya.levels.levelOf(agentId),
     evaluator: criteria.evaluator,
-  });
-  const disputes = FEATURES.disputes.create({
-    connection,
-    chains,
-    now,
-    log,
-    timings,
-    processId,
+  }),
+  transactions: ({ events, listings, webhooks }, { env }) => ({
+    recorder: events.recorder,
+    endpoints: listings.endpoints,
+    secrets: env.webhookSigningSecrets.length === 0 ? undefined : webhooks.secrets,
+  }),
+  criteria: ({ transactions }) => ({ reader: transactions.reader }),
+  disputes: ({ transactions, criteria, discovery }, { env }) => ({
     settings: env.disputes,
-    rpcUrls: env.rpcUrls,
-    allowedPrivateHosts: env.webhookAllowPrivateHosts,
     transactions: transactions.models.transactions,
     reader: transactions.reader,
     evaluator: criteria.evaluator,
     // Its numbers are tuned to this encoder, and evidence is sent to no other server.
     encoder: discovery.encoders.embedded,
-  });
-  const timeline = FEATURES.timeline.create({
+  }),
+  events: ({ outbox, memory, identity }, { connection }) => ({
+    outbox: outbox.writer,
+    subscriptions: subscriptionsOf(connection),
+    audit: memory.audit,
+    keys: identity.keyStates,
+  }),
+  memory: ({ discovery: { encoders, embedder, indexes } }, { env }) => ({
+    encoders,
+    embedder,
+    indexes,
+    quota: env.memoryQuota,
+  }),
+  webhooks: ({ outbox, events }, { env }) => ({
+    outbox,
+    recorder: events.recorder,
+    eventLog: events.services.eventLog,
+    signingSecrets: env.webhookSigningSecrets,
+  }),
+  messages: ({ agents, events, transactions }) => ({
+    recorder: events.recorder,
+    events: events.models.events,
+    findAgent: (agentId) => agents.directory.byId(agentId),
+    findTransaction: (transactionId, agentId) => transactions.reader.read(transactionId, agentId),
+  }),
+  timeline: ({ transactions, memory, outbox, messages }) => ({
     reader: transactions.reader,
     audit: memory.audit,
     dispatches: outbox.models.dispatches,
     messagesOf: messages.messagesOf,
-  });
-  const chainFollower = FEATURES.chainFollower.create({
-    clock,
-    pushSecret: env.internalWebhookSecret,
-    connection,
-    chains,
-    indexers,
-    log,
-    now,
-    processId,
-    timings,
-    recorder,
-    endpoints,
-    transactions: transactions.models.transactions,
-    wallets: agents.directory,
-    disputes: disputes.store,
-    confirmations: env.confirmations,
-    onSettled: async (network, wallets) => {
-      await standings.sync(network, wallets);
-    },
-    onAnnounced: () => {
-      webhooks.dispatcher.wake();
-    },
-  });
-  const keeper = FEATURES.keeper.create({
-    connection,
-    indexers,
-    recorder,
-    now,
-    log,
-    processId,
-    timings,
-    settings: env.keeper,
-    rpcUrls: env.rpcUrls,
-    deployments: { "base-sepolia": chains["base-sepolia"].deployment, base: chains.base.deployment },
-    transactions: transactions.models.transactions,
-    progress: chainProgress(connection),
-    onAnnounced: () => {
-      webhooks.dispatcher.wake();
-    },
-  });
-  const reconciliation = FEATURES.reconciliation.create({
-    connection,
-    chains,
-    indexers,
-    now,
-    timings,
-    metrics: platform.metrics,
-    standings: agents.models.standings,
-    transactions: transactions.models.transactions,
-    progress: chainProgress(connection),
-    rechecks: recheckQueueOf(connection),
-    syncScores: (network, wallets) => standings.sync(network, wallets),
-  });
-  const idempotency = FEATURES.idempotency.create({ connection, log, timings });
-  const x402 = FEATURES.x402.create({
-    connection,
-    chains,
-    env,
-    clock,
-    log,
-    timings,
-    processId,
-    metrics: platform.metrics,
+  }),
+  x402: ({ limits }) => ({
     credit: (agentId, kind, calls, session) => limits.credit(agentId, kind, calls, session),
-  });
-  const analytics = FEATURES.analytics.create({
-    connection,
-    chains,
-    indexers,
-    standings,
-    log,
-    processId,
-    timings,
+  }),
+  analytics: ({ agents, transactions }) => ({
+    standings: agents.standings,
     transactions: transactions.models.transactions,
-    reached: () => chainProgress(connection).reached(),
-  });
-  const networks = FEATURES.networks.create({ chains, indexers, publicSubgraphUrls });
-  const health = FEATURES.health.create({
-    connection,
-    chains,
-    indexers,
-    log,
-    now,
+  }),
+  health: ({ discovery, chainFollower, disputes, keeper, outbox }) => ({
     search: discovery.state,
     encoders: discovery.encoders,
-    reached: () => chainProgress(connection).reached(),
     quarantined: (network) => chainFollower.quarantined(network),
     disputeDelays: (network) => disputes.delays(network),
     keeper: (network) => keeper.state(network),
     outbox: () => outbox.state(),
-    metrics: platform.metrics,
-  });
-  return {
-    admin,
-    agents,
-    analytics,
-    categories: FEATURES.categories.create({}),
-    chainFollower,
-    checkout,
-    criteria,
-    developer,
-    discovery,
-    disputes,
-    docs: FEATURES.docs.create({}),
-    events,
-    fees,
-    health,
-    idempotency,
-    identity,
-    keeper,
-    kya,
-    limits,
-    listings,
-    memory,
-    messages,
-    networks,
-    outbox,
-    reconciliation,
-    timeline,
-    transactions,
-    webhooks,
-    x402,
-  } satisfies Record<keyof typeof FEATURES, FeatureParts>;
+  }),
+  chainFollower: ({ agents, events, listings, transactions, disputes, webhooks }, { env }) => ({
+    pushSecret: env.internalWebhookSecret,
+    confirmations: env.confirmations,
+    recorder: events.recorder,
+    endpoints: listings.endpoints,
+    transactions: transactions.models.transactions,
+    wallets: agents.directory,
+    disputes: disputes.store,
+    onSettled: async (network, wallets) => {
+      await agents.standings.sync(network, wallets);
+    },
+    onAnnounced: () => {
+      webhooks.dispatcher.wake();
+    },
+  }),
+  admin: (_, { env }) => ({ adminApiKey: env.adminApiKey }),
+  keeper: ({ events, transactions, webhooks }, { env, chains }) => ({
+    settings: env.keeper,
+    deployments: { "base-sepolia": chains["base-sepolia"].deployment, base: chains.base.deployment },
+    recorder: events.recorder,
+    transactions: transactions.models.transactions,
+    onAnnounced: () => {
+      webhooks.dispatcher.wake();
+    },
+  }),
+  reconciliation: ({ agents, transactions }, { connection }) => ({
+    standings: agents.models.standings,
+    transactions: transactions.models.transactions,
+    rechecks: recheckQueueOf(connection),
+    syncScores: (network, wallets) => agents.standings.sync(network, wallets),
+  }),
+};
+
+/** Creates every feature, each before the first one that takes something of it. */
+function createFeatures(common: Common): Features {
+  const features = {} as Features;
+  const wiring: Readonly<Record<string, (features: Features, common: Common) => object>> = WIRING;
+  for (const [name, { create }] of Object.entries(FEATURES)) {
+    const replace = (property: PropertyDescriptor) =>
+      Object.defineProperty(features, name, { ...property, enumerable: true, configurable: true });
+    replace({
+      get() {
+        const parts = create({ ...common, ...wiring[name]?.(features, common) } as never);
+        replace({ value: parts });
+        return parts;
+      },
+    });
+  }
+  return { ...features };
 }

@@ -29,7 +29,7 @@ import { webhooksModule } from "./features/webhooks/module.ts";
 import { x402Module } from "./features/x402/module.ts";
 import { PIPELINE_TIMINGS } from "./http/pipeline.ts";
 
-/** Every feature, in the order in which the API's description has their routes. `createFeatures` wires them. */
+/** Every feature, in the order in which the API's description has their routes. What they take of each other is wired in `container.ts`. */
 export const FEATURES = {
   identity: identityModule,
   limits: limitsModule,
