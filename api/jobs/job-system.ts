@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { MongoBackend } from "@agendajs/mongo-backend";
 import { Agenda } from "agenda";
+import type { Collection } from "mongodb";
 import type { Connection } from "mongoose";
 
 import type { Logger } from "../lib/logger.ts";
@@ -17,11 +18,11 @@ const COLLECTION = "jobs";
 const STOP_TIMEOUT_MS = 5_000;
 
 /**
- * Runs the periodic jobs, each in one worker at a time. But a worker that starts may take a job that another is running: Agenda's
- * `every` clears its lock. So jobs have to be idempotent.
+ * Runs the periodic jobs, each in one worker at a time, unless a run outlives its lock. So jobs have to be idempotent.
  */
 export class JobSystem {
   readonly #agenda: Agenda;
+  readonly #jobs: Collection;
   readonly #log: Logger;
   readonly #running = new Set<Promise<void>>();
   #isStopping = false;
@@ -30,8 +31,10 @@ export class JobSystem {
   constructor(deps: { connection: Connection; log: Logger; lookEveryMs?: number }) {
     const { connection, log, lookEveryMs = LOOK_EVERY_MS } = deps;
     this.#log = log;
+    const mongo = connection.getClient().db(connection.name);
+    this.#jobs = mongo.collection(COLLECTION);
     this.#agenda = new Agenda({
-      backend: new MongoBackend({ mongo: connection.getClient().db(connection.name), collection: COLLECTION }),
+      backend: new MongoBackend({ mongo, collection: COLLECTION }),
       // Agenda ignores short intervals when given as text.
       processEvery: lookEveryMs,
     });
@@ -52,9 +55,13 @@ export class JobSystem {
   async start(definitions: readonly JobDefinition[], signal: AbortSignal): Promise<void> {
     this.#isStopping = false;
     await this.ready;
-    for (const definition of definitions) this.#define(definition, signal);
+    // Two workers that start at once must not create a job twice.
+    await this.#jobs.createIndex({ name: 1 }, { unique: true });
+    for (const definition of definitions) {
+      this.#define(definition, signal);
+      await this.#schedule(definition);
+    }
     await this.#agenda.start();
-    for (const { name, everyMs } of definitions) await this.#agenda.every(everyMs, name);
   }
 
   /**
@@ -65,6 +72,12 @@ export class JobSystem {
     // Agenda's own `drain` would leave reserved jobs locked.
     await this.#agenda.stop(false);
     await Promise.race([Promise.allSettled(this.#running), sleep(STOP_TIMEOUT_MS, undefined, { ref: false })]);
+  }
+
+  /** As Agenda's `every`, which would clear the lock of a job that another worker is running. */
+  async #schedule({ name, everyMs: repeatInterval }: JobDefinition): Promise<void> {
+    const ifNew = { type: "single", priority: 0, nextRunAt: new Date(), lockedAt: null };
+    await this.#jobs.findOneAndUpdate({ name }, { $set: { repeatInterval }, $setOnInsert: ifNew }, { upsert: true });
   }
 
   #define({ name, run, lockLifetimeMs }: JobDefinition, signal: AbortSignal): void {
