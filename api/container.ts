@@ -83,7 +83,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
     paymentGate: features.x402.gate,
     services: Object.assign({}, ...parts.map(({ services }) => services)) as FeatureServices,
     jobDefinitions: parts.flatMap(({ jobs = [] }) => jobs),
-    loops: parts.flatMap(({ loops = [] }) => loops),
+    loops: [platform.changes.loop, ...parts.flatMap(({ loops = [] }) => loops)],
     drainEnd: draining.signal,
     answerLimitMs:
       options.timings?.answerLimitMs ?? Math.max(timings.answerLimitMs, env.x402.timeoutMs + BESIDE_SETTLEMENT_MS),

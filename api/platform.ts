@@ -11,6 +11,7 @@ import { connectDatabase } from "./db/connection.ts";
 import { watchPool } from "./db/pool-state.ts";
 import { createIndexer } from "./indexer/indexer-client.ts";
 import type { Indexer } from "./indexer/indexer-client.ts";
+import { Changes } from "./jobs/change-loop.ts";
 import { JobSystem } from "./jobs/job-system.ts";
 import { systemClock } from "./lib/clock.ts";
 import type { Clock } from "./lib/clock.ts";
@@ -30,6 +31,8 @@ export interface Platform {
   chains: Readonly<Record<Network, ChainClient>>;
   indexers: Readonly<Record<Network, Indexer>>;
   jobs: JobSystem;
+  /** Wakes loops of the worker when a collection changes. */
+  changes: Changes;
   metrics: Metrics;
   /** Embeds texts in this process. */
   embedded: SentenceEncoder;
@@ -73,7 +76,8 @@ export async function connectPlatform(options: PlatformOptions, shutdown: AbortS
     read: () => Promise.resolve(Object.entries(pool()).map(([state, value]) => ({ labels: { state }, value }))),
   });
   const jobs = new JobSystem({ connection, log });
-  return { env, log, clock, connection, chains, indexers, jobs, metrics, embedded, shutdown };
+  const changes = new Changes({ connection, log });
+  return { env, log, clock, connection, chains, indexers, jobs, changes, metrics, embedded, shutdown };
 }
 
 /**

@@ -12,7 +12,7 @@ import type { JobDefinition } from "./define-job.ts";
  * How often a worker looks for jobs that are due until its next look, in milliseconds. Each look costs a command for each
  * job. A job runs at its own time, but at most once per look.
  */
-const LOOK_EVERY_MS = 2_000;
+const LOOK_EVERY_MS = 5_000;
 const DEFAULT_LOCK_LIFETIME_MS = 60_000;
 const COLLECTION = "jobs";
 const STOP_TIMEOUT_MS = 5_000;

@@ -53,7 +53,7 @@ export class Lease {
         { upsert: true, returnDocument: "after", lean: true, updatePipeline: true },
       );
       const isHeld = held?.owner === this.#owner;
-      if (isHeld) this.#renewAt = performance.now() + this.#ttlMs / 3;
+      if (isHeld) this.#renewAt = performance.now() + this.#ttlMs / 2;
       return isHeld;
     } catch (error) {
       // Another process created the document at the same time.

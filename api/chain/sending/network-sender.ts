@@ -3,7 +3,7 @@ import type { Address } from "viem";
 import type { Network } from "../../config/constants.ts";
 import { isDatabaseOutage } from "../../db/connection.ts";
 import { repeat } from "../../jobs/background-loop.ts";
-import type { BackgroundLoop } from "../../jobs/background-loop.ts";
+import type { RepeatedLoop } from "../../jobs/background-loop.ts";
 import type { Lease } from "../../jobs/lease.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { ChainUnavailableError } from "../errors.ts";
@@ -20,6 +20,9 @@ export interface WalletLane {
   /** Undefined where this service has no key. */
   from: Address | undefined;
 }
+
+/** While nothing is due, the pause is this many times longer. */
+const IDLE_FACTOR = 5;
 
 /** Dependencies of the sending on one network. */
 interface NetworkSenderDeps<R extends SendingRecord> {
@@ -41,7 +44,8 @@ interface NetworkSenderDeps<R extends SendingRecord> {
  * records keep two from doing harm.
  */
 export class NetworkSender<R extends SendingRecord> {
-  readonly loop: BackgroundLoop;
+  /** To be woken when a record has changed. */
+  readonly loop: RepeatedLoop;
   readonly #deps: NetworkSenderDeps<R>;
   readonly #sender: Sender<R>;
 
@@ -52,6 +56,8 @@ export class NetworkSender<R extends SendingRecord> {
     this.loop = repeat({
       name: `${name}.${network}`,
       step: async () => {
+        const dueInMs = await this.#dueInMs();
+        if (dueInMs > 0) return Math.min(dueInMs, IDLE_FACTOR * timings.pollMs);
         await this.step();
         return timings.pollMs;
       },
@@ -79,6 +85,11 @@ export class NetworkSender<R extends SendingRecord> {
       looked += await this.#lookAtAll(await store.dueToSend(lane, await this.#roomOf(from)));
     }
     return looked;
+  }
+
+  async #dueInMs(): Promise<number> {
+    const next = await this.#deps.store.nextDueAt(this.#deps.network);
+    return next === undefined ? Infinity : next.getTime() - this.#deps.now().getTime();
   }
 
   /** Looks at records as long as this process has the lease; returns how many. */

@@ -2,6 +2,7 @@ import type { ClientSession, Connection, Model } from "mongoose";
 
 import type { Network } from "../../config/constants.ts";
 import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
+import { isScheduled } from "../../db/leases.ts";
 import { WAITING_STATES } from "./record.ts";
 import type { SendingRecord, SigningAttempt } from "./record.ts";
 
@@ -53,6 +54,15 @@ export class SendingStore<R extends SendingRecord> {
   async dueToSend(lane: Lane, limit = BATCH): Promise<R[]> {
     const found = await this.#due(lane, false, limit);
     return found.sort((a, b) => a.queuedAt.getTime() - b.queuedAt.getTime() || (a._id < b._id ? -1 : 1));
+  }
+
+  /** When a network's next record is due; undefined while none waits for a time. */
+  async nextDueAt(network: Network): Promise<Date | undefined> {
+    const next = await this.#model
+      .findOne({ network, ...isScheduled("dueAt") }, { dueAt: 1 })
+      .sort({ dueAt: 1 })
+      .lean<Pick<SendingRecord, "dueAt"> | null>();
+    return next?.dueAt;
   }
 
   /** @returns the record as written, or undefined if another process has changed it */

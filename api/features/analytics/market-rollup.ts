@@ -26,7 +26,7 @@ export interface MarketTimings {
   marketLeaseMs: number;
 }
 
-export const MARKET_TIMINGS: MarketTimings = { marketEveryMs: 60_000, marketPollMs: 5_000, marketLeaseMs: 30_000 };
+export const MARKET_TIMINGS: MarketTimings = { marketEveryMs: 60_000, marketPollMs: 10_000, marketLeaseMs: 30_000 };
 
 /** First and longest pause after an outage, in milliseconds. */
 const RETRY = { minMs: 1_000, maxMs: 60_000 };

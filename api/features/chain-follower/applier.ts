@@ -73,7 +73,7 @@ export class Applier {
 
   /** Moves the cursor and nothing else. */
   async pass(step: CursorStep): Promise<CursorRecord> {
-    return withTransaction(this.#deps.connection, (session) => this.#moveCursor(step, session));
+    return this.#moveCursor(step, null);
   }
 
   /** Moves the cursor back to a fork, and newcomers too, because moves above it may come in another order. */
@@ -190,7 +190,7 @@ export class Applier {
     return quarantineId(this.#deps.network, escrowId);
   }
 
-  async #moveCursor({ cursor, next }: CursorStep, session: ClientSession): Promise<CursorRecord> {
+  async #moveCursor({ cursor, next }: CursorStep, session: ClientSession | null): Promise<CursorRecord> {
     const fields = { ...next, updatedAt: this.#deps.now() };
     const moved: CursorRecord = {
       _id: this.#deps.network,
@@ -208,11 +208,9 @@ export class Applier {
       return moved;
     }
     const { version } = cursor;
-    const found = await this.#deps.models.cursors.updateOne(
-      { _id: this.#deps.network, version },
-      { $set: { ...fields, version: moved.version } },
-      { session },
-    );
+    const found = await this.#deps.models.cursors
+      .updateOne({ _id: this.#deps.network, version }, { $set: { ...fields, version: moved.version } })
+      .session(session);
     if (found.matchedCount === 0)
       throw new CursorMovedError(`The cursor of ${this.#deps.network} is past version ${version}`);
     return moved;

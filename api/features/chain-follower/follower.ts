@@ -22,17 +22,23 @@ const ORDINALS_PER_BLOCK = 1_000_000;
 /** How long to wait for a shorter head to recover before checking the chain itself. */
 const SHORTER_BRANCH_PATIENCE_MS = 60_000;
 /** Minimum pause between writes of the cursor without news. Lists use the cursor to show how current they are. */
-const IDLE_CURSOR_MS = 1_000;
-/** How often quarantined escrows and newcomers are looked for while nothing happens. Each look costs two queries. */
-const UPKEEP_EVERY_MS = 1_000;
+const IDLE_CURSOR_MS = 2_000;
+/** How often quarantined escrows and newcomers are looked for while nothing happens and nobody asks for it. */
+const UPKEEP_EVERY_MS = 5_000;
 /** Maximum number of quarantined escrows that one step tries again. */
 const RELEASES_PER_LOOK = 5;
 /** Pause after a newcomer couldn't be given its moves. */
 const NEWCOMER_RETRY_MS = 60_000;
 const LEADER_RETRY_MS = 500;
-/** After a wake, the subgraph may need some seconds to index what has happened: it is read more often for a while. */
-const WOKEN_POLL_MS = 250;
-const WOKEN_FOR_MS = 15_000;
+/**
+ * After a move, the next one is often near; after a wake, the subgraph may need some seconds to index what has happened. For a
+ * while, it is read at least this often.
+ */
+const BUSY_POLL_MS = 250;
+const BUSY_FOR_MS = 15_000;
+/** Later it is read this many times less often, but once a second unless `pollMs` is longer. */
+const IDLE_FACTOR = 10;
+const IDLE_POLL_MS = 1_000;
 const FAILURE_PAUSE = { minMs: 250, maxMs: 5_000 };
 
 /** Settings and dependencies of a network's follower. */
@@ -47,7 +53,7 @@ export interface FollowerOptions {
   lease: Lease;
   log: Logger;
   now: () => Date;
-  /** Pause between reads of the subgraph, in milliseconds. */
+  /** Pause between reads of the subgraph while moves come, in milliseconds. */
   pollMs: number;
   /** How many blocks must follow a move's block before the move is applied and announced. */
   confirmations: number;
@@ -65,7 +71,7 @@ export class Follower implements RepeatedLoop {
   /** Whether the previous step left pages to read. */
   #isCatchingUp = false;
   #shorterSince: number | undefined;
-  #wokenUntil = 0;
+  #busyUntil = 0;
   #upkeepAt = 0;
   readonly #following: RepeatedLoop;
   readonly name: string;
@@ -90,7 +96,13 @@ export class Follower implements RepeatedLoop {
 
   /** Ends the current pause and shortens the next ones, because something is known to have happened. */
   wake(): void {
-    this.#wokenUntil = performance.now() + WOKEN_FOR_MS;
+    this.#busyUntil = performance.now() + BUSY_FOR_MS;
+    this.#following.wake();
+  }
+
+  /** Looks for quarantined escrows and newcomers now. */
+  wakeForUpkeep(): void {
+    this.#upkeepAt = 0;
     this.#following.wake();
   }
 
@@ -109,9 +121,11 @@ export class Follower implements RepeatedLoop {
       return LEADER_RETRY_MS;
     }
     try {
-      const { hasMore } = await this.#page(performance.now() >= this.#upkeepAt);
+      const { hasMore, applied, withdrawn } = await this.#page(performance.now() >= this.#upkeepAt);
+      if (applied + withdrawn > 0) this.#busyUntil = performance.now() + BUSY_FOR_MS;
       if (hasMore) return 0;
-      return performance.now() < this.#wokenUntil ? Math.min(WOKEN_POLL_MS, pollMs) : pollMs;
+      if (performance.now() < this.#busyUntil) return Math.min(BUSY_POLL_MS, pollMs);
+      return Math.max(pollMs, Math.min(IDLE_POLL_MS, IDLE_FACTOR * pollMs));
     } catch (error) {
       if (!(error instanceof CursorMovedError)) throw error;
       log.info({ err: error, network }, "another follower was faster");

@@ -4,6 +4,7 @@ import type { ChainClient } from "../../chain/chain-client.ts";
 import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
+import type { Changes } from "../../jobs/change-loop.ts";
 import { Lease, leaseModel } from "../../jobs/lease.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
@@ -31,7 +32,7 @@ export type { QuarantineControl } from "./quarantine-control.ts";
 
 /** Durations for the background work. Tests shorten them. */
 export interface FollowerTimings {
-  /** Pause between reads of the subgraph, in milliseconds. */
+  /** Pause between reads of the subgraph while moves come, in milliseconds. */
   followerPollMs: number;
   /** How long a follower remains the leader after it dies, in milliseconds. */
   leaseMs: number;
@@ -48,6 +49,7 @@ const FOLLOWER_TIMINGS: FollowerTimings = {
 /** Dependencies of the chain follower. */
 export interface ChainFollowerModuleDeps {
   connection: Connection;
+  changes: Pick<Changes, "on">;
   chains: Readonly<Record<Network, ChainClient>>;
   indexers: Readonly<Record<Network, Indexer>>;
   clock: Clock;
@@ -145,19 +147,22 @@ export const chainFollowerModule = defineFeature({
       });
     }
 
-    const wakes = new WakeSignals({ connection, log });
+    const wakes = new WakeSignals(connection);
     const followers = { "base-sepolia": createNetworkFollower("base-sepolia"), base: createNetworkFollower("base") };
+    wakes.listen(options.changes, (network) => {
+      followers[network].wake();
+    });
+    const wakeForUpkeep = () => {
+      for (const network of NETWORKS) followers[network].wakeForUpkeep();
+    };
+    options.changes.on(models.newcomers, wakeForUpkeep);
+    options.changes.on(models.quarantine, wakeForUpkeep);
     /** Wakes the followers of these networks in any process of the service. */
     const wake = (networks: readonly Network[]): Promise<void> => wakes.wake(networks);
     const services: ChainPushDeps = { chainPush: { secret: options.pushSecret, clock: options.clock, wake } };
     return {
       services,
-      loops: [
-        ...NETWORKS.map((network) => followers[network]),
-        wakes.listening((network) => {
-          followers[network].wake();
-        }),
-      ],
+      loops: NETWORKS.map((network) => followers[network]),
       models,
       /** Escrows of a network whose moves wait for an operator, counted up to a bound. */
       quarantined: (network: Network) => models.quarantine.countDocuments({ network }, { limit: QUARANTINED_COUNTED }),

@@ -4,9 +4,7 @@ import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import { collection, number, oneOf } from "../../db/records.ts";
 import type { RecordOf } from "../../db/records.ts";
-import type { BackgroundLoop } from "../../jobs/background-loop.ts";
-import { followChanges } from "../../jobs/change-loop.ts";
-import type { Logger } from "../../lib/logger.ts";
+import type { Changes } from "../../jobs/change-loop.ts";
 
 /** The count of wakes of a network's follower. */
 const wakeFields = { _id: oneOf(NETWORKS), wakes: number };
@@ -19,11 +17,9 @@ type WakeRecord = RecordOf<typeof wakeFields>;
  */
 export class WakeSignals {
   readonly #model: Model<WakeRecord>;
-  readonly #log: Logger;
 
-  constructor({ connection, log }: { connection: Connection; log: Logger }) {
+  constructor(connection: Connection) {
     this.#model = collection(connection, "ChainWake", "chain_wakes", wakeFields);
-    this.#log = log;
   }
 
   /** Says that something has happened on these networks. */
@@ -35,15 +31,10 @@ export class WakeSignals {
     );
   }
 
-  /** Calls `onWake` for every wake while it runs. */
-  listening(onWake: (network: Network) => void): BackgroundLoop {
-    return followChanges({
-      name: "chain-follower.listen",
-      model: this.#model,
-      onChange: (change) => {
-        if ("documentKey" in change) onWake(change.documentKey._id);
-      },
-      log: this.#log,
+  /** Calls `onWake` for every wake. */
+  listen(changes: Pick<Changes, "on">, onWake: (network: Network) => void): void {
+    changes.on(this.#model, (change) => {
+      if ("documentKey" in change) onWake(change.documentKey._id);
     });
   }
 }

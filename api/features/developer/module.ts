@@ -28,7 +28,7 @@ export interface DeveloperModuleDeps {
   timings: MailTimings;
 }
 
-const SEND_EVERY_MS = 2_000;
+const SEND_EVERY_MS = 5_000;
 
 /** Developer access by a verified mail address. */
 export const developerModule = defineFeature({

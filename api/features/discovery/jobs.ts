@@ -2,7 +2,7 @@ import type { JobDefinition } from "../../jobs/define-job.ts";
 import { embedPending } from "./embed-pending.ts";
 import type { EmbedPendingDeps } from "./embed-pending.ts";
 
-const EMBED_EVERY_MS = 5_000;
+const EMBED_EVERY_MS = 15_000;
 /** Long enough for the first run with a new model, which embeds every listing. */
 const LOCK_LIFETIME_MS = 10 * 60_000;
 

@@ -5,6 +5,7 @@ import { createChainTime } from "../../chain/chain-time.ts";
 import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import type { DisputeSettings } from "../../config/disputes.ts";
+import type { Changes } from "../../jobs/change-loop.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { createCriteriaEvaluator } from "../criteria/evaluator.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
@@ -56,6 +57,7 @@ const DISPUTE_TIMINGS: DisputeTimings = { ...RULER_TIMINGS, rulingSending: {} };
 /** Dependencies of the disputes feature. */
 export interface DisputesModuleDeps {
   connection: Connection;
+  changes: Pick<Changes, "on">;
   chains: Readonly<Record<Network, ChainClient>>;
   transactions: TransactionModel;
   reader: TransactionReader;
@@ -140,6 +142,12 @@ export const disputesModule = defineFeature({
         chainTime: chainTimes[network],
       });
     const rulers = { "base-sepolia": rulerOf("base-sepolia"), base: rulerOf("base") };
+    options.changes.on(disputes, () => {
+      for (const network of NETWORKS) rulers[network].loop.wake();
+    });
+    options.changes.on(sending.model, () => {
+      for (const loop of sending.loops) loop.wake();
+    });
     const services: DisputeDeps = {
       disputes: new DisputeService({ disputes, store: disputeStore, reader, chains, progress, now }),
       adminRuling: createAdminRuling({ disputes, transactions, evaluator, store, progress, chains, chainTimes, now }),

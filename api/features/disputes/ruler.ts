@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import type { ChainTime } from "../../chain/chain-time.ts";
 import type { Network } from "../../config/constants.ts";
-import type { BackgroundLoop } from "../../jobs/background-loop.ts";
+import { repeat } from "../../jobs/background-loop.ts";
+import type { RepeatedLoop } from "../../jobs/background-loop.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { pauseAfter } from "../../lib/retry.ts";
@@ -16,13 +15,13 @@ import type { WithdrawIfGone } from "./withdrawal.ts";
 
 /** Durations of the ruling. Tests shorten them. */
 export interface RulerTimings {
-  /** Pause between looks for due rulings, in milliseconds. */
+  /** Longest pause between looks for due rulings, in milliseconds. */
   rulingPollMs: number;
   /** How long a worker keeps a dispute that it judges after it dies, in milliseconds. It renews that while it judges. */
   judgeLeaseMs: number;
 }
 
-export const RULER_TIMINGS: RulerTimings = { rulingPollMs: 500, judgeLeaseMs: 20_000 };
+export const RULER_TIMINGS: RulerTimings = { rulingPollMs: 2_000, judgeLeaseMs: 20_000 };
 
 /** Dependencies of the ruler of one network. */
 export interface RulerOptions {
@@ -41,6 +40,10 @@ export interface RulerOptions {
 
 const MILLISECONDS = 1_000;
 const RETRY = { minMs: 1_000, maxMs: 60_000 };
+/** After an outage of the database. */
+const LOOK_RETRY = { minMs: 1_000, maxMs: 5_000 };
+/** A due dispute that can't be taken yet is looked at again after this long. */
+const SHORTEST_PAUSE_MS = 500;
 /** Disputes judged at once by one worker: most of the time is spent waiting for a model. */
 const CONCURRENCY = 4;
 const MAX_ERROR_LENGTH = 500;
@@ -53,24 +56,27 @@ export class Ruler {
   readonly #deps: RulerOptions;
   /** Disputes that this process judges. */
   readonly #underWay = new Set<Promise<void>>();
-  readonly loop: BackgroundLoop;
+  /** To be woken when a dispute has changed. */
+  readonly loop: RepeatedLoop;
 
   constructor(deps: RulerOptions) {
     this.#deps = deps;
-    this.loop = {
+    const looking = repeat({
       name: `disputes.rule-${deps.network}`,
+      step: async (signal) => {
+        // A case that takes minutes doesn't delay the others.
+        if (this.#underWay.size === CONCURRENCY) await Promise.race(this.#underWay);
+        const { taken, dueInMs } = await this.#take(signal);
+        return taken > 0 ? 0 : Math.min(deps.timings.rulingPollMs, Math.max(dueInMs, SHORTEST_PAUSE_MS));
+      },
+      retry: LOOK_RETRY,
+      failed: "couldn't look for disputes to rule",
+      log: deps.log.child({ network: deps.network }),
+    });
+    this.loop = {
+      ...looking,
       run: async (signal) => {
-        while (!signal.aborted) {
-          let pauseMs = deps.timings.rulingPollMs;
-          try {
-            if (this.#underWay.size < CONCURRENCY && (await this.#take(signal)) > 0) pauseMs = 0;
-          } catch (error) {
-            deps.log.error({ err: error, network: deps.network }, "couldn't look for disputes to rule");
-          }
-          // A case that takes minutes doesn't delay the others.
-          if (this.#underWay.size === CONCURRENCY) await Promise.race(this.#underWay);
-          else await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-        }
+        await looking.run(signal);
         await Promise.all(this.#underWay);
       },
     };
@@ -78,7 +84,7 @@ export class Ruler {
 
   /** Rules what is due now and waits for it; returns how many disputes it took. */
   async step(signal: AbortSignal): Promise<number> {
-    const taken = await this.#take(signal);
+    const { taken } = await this.#take(signal);
     await Promise.all(this.#underWay);
     return taken;
   }
@@ -196,14 +202,19 @@ export class Ruler {
     }
   }
 
-  /** Starts to rule what is due now, as long as there is room; returns how many disputes it took. */
-  async #take(signal: AbortSignal): Promise<number> {
+  /**
+   * Starts to rule what is due now, as long as there is room.
+   * @returns how many disputes it took, and when the first one was due
+   */
+  async #take(signal: AbortSignal): Promise<{ taken: number; dueInMs: number }> {
     const next = await this.#deps.disputes
       .findOne({ network: this.#deps.network, dueAt: { $type: "date" } }, { dueAt: 1 })
       .sort({ dueAt: 1 })
       .lean();
-    if (next === null) return 0;
+    if (next?.dueAt == null) return { taken: 0, dueInMs: Infinity };
     const time = await this.#chainNow();
+    const dueInMs = next.dueAt.getTime() - time * MILLISECONDS;
+    if (dueInMs > 0) return { taken: 0, dueInMs };
     let taken = 0;
     while (this.#underWay.size < CONCURRENCY && !signal.aborted) {
       const dispute = await this.#claim(time);
@@ -220,6 +231,6 @@ export class Ruler {
         .finally(() => this.#underWay.delete(work));
       this.#underWay.add(work);
     }
-    return taken;
+    return { taken, dueInMs };
   }
 }

@@ -18,7 +18,7 @@ export interface FinderTimings {
   keeperPollMs: number;
 }
 
-export const FINDER_TIMINGS: FinderTimings = { keeperPollMs: 2_000 };
+export const FINDER_TIMINGS: FinderTimings = { keeperPollMs: 5_000 };
 
 /** How long a worker that was killed keeps the others from searching, in milliseconds. */
 export const FINDER_LEASE_MS = 15_000;

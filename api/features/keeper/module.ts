@@ -13,6 +13,7 @@ import type { Network } from "../../config/constants.ts";
 import type { KeeperSettings } from "../../config/keeper.ts";
 import { StoredState } from "../../db/stored-state.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
+import type { Changes } from "../../jobs/change-loop.ts";
 import { Lease, leaseModel } from "../../jobs/lease.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
@@ -39,6 +40,7 @@ const CHAIN_TIME_MAX_AGE_MS = 1_000;
 /** Dependencies of the keeper. */
 export interface KeeperModuleDeps {
   connection: Connection;
+  changes: Pick<Changes, "on">;
   deployments: Readonly<Record<Network, ChainClient["deployment"]>>;
   rpcUrls: Readonly<Record<Network, string>>;
   indexers: Readonly<Record<Network, Pick<Indexer, "disputedBefore">>>;
@@ -104,6 +106,9 @@ export const keeperModule = defineFeature({
     }
 
     const networks = { "base-sepolia": createNetwork("base-sepolia"), base: createNetwork("base") };
+    deps.changes.on(models.orders, () => {
+      for (const network of NETWORKS) networks[network].sender.loop.wake();
+    });
     return {
       services: {},
       models,

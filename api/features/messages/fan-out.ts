@@ -5,7 +5,7 @@ import { insertPlain, writePlain } from "../../db/plain-writes.ts";
 import { withTransaction } from "../../db/connection.ts";
 import { fromNow, isDue, released, renewed, taken } from "../../db/leases.ts";
 import { repeat } from "../../jobs/background-loop.ts";
-import type { BackgroundLoop } from "../../jobs/background-loop.ts";
+import type { RepeatedLoop } from "../../jobs/background-loop.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { EventRecorder } from "../events/recorder.ts";
@@ -15,7 +15,7 @@ import { receivedBy } from "./sender.ts";
 
 /** Durations of the fan-out. Tests shorten them. */
 export interface FanOutTimings {
-  /** Pause between checks for new messages, in milliseconds. */
+  /** Pause between checks for topics that have become due, in milliseconds. New messages are noticed at once. */
   fanOutPollMs: number;
   /** How long a dead worker keeps a topic, in milliseconds. */
   fanOutLeaseMs: number;
@@ -25,7 +25,7 @@ export interface FanOutTimings {
 
 /** The default timings. */
 export const FAN_OUT_TIMINGS: FanOutTimings = {
-  fanOutPollMs: 200,
+  fanOutPollMs: 2_000,
   fanOutLeaseMs: 15_000,
   fullInboxRetryMs: 30_000,
 };
@@ -87,8 +87,8 @@ export class FanOut {
   readonly #topics;
   readonly #subscriptions;
   #turns = 0;
-  /** Repeats `step`. */
-  readonly loop: BackgroundLoop;
+  /** Repeats `step`. To be woken when a topic has changed. */
+  readonly loop: RepeatedLoop;
 
   constructor(deps: FanOutDeps) {
     this.#deps = deps;

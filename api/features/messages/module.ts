@@ -1,5 +1,6 @@
 import type { Connection } from "mongoose";
 
+import type { Changes } from "../../jobs/change-loop.ts";
 import type { JobDefinition } from "../../jobs/define-job.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
@@ -25,6 +26,7 @@ export type { FanOutTimings } from "./fan-out.ts";
 /** Dependencies of the messages feature. */
 export interface MessagesModuleDeps extends Pick<MessageSenderDeps, "findAgent" | "findTransaction"> {
   connection: Connection;
+  changes: Pick<Changes, "on">;
   clock: Clock;
   log: Logger;
   recorder: EventRecorder;
@@ -40,13 +42,16 @@ const EXPIRE_EVERY_MS = 3_600_000;
 export const messagesModule = defineFeature({
   routes: [...messageRoutes, ...topicRoutes, ...messageWebhookRoutes],
   timings: FAN_OUT_TIMINGS,
-  create({ connection, clock, log, recorder, events, timings, processId, ...lookups }: MessagesModuleDeps) {
+  create({ connection, changes, clock, log, recorder, events, timings, processId, ...lookups }: MessagesModuleDeps) {
     const models = messageModels(connection);
     const reader = new MessageReader(connection, models, clock);
     const messagesOf: MessageReader["messagesOf"] = (transactionId, agentId, limit) =>
       reader.messagesOf(transactionId, agentId, limit);
     const sender = new MessageSender({ connection, models, reader, recorder, clock, ...lookups });
     const fanOut = new FanOut({ connection, models, recorder, clock, log, timings, processId });
+    changes.on(models.topics, () => {
+      fanOut.loop.wake();
+    });
     const expireMessages = createExpireMessages({ connection, models, events, clock });
     const services: MessageDeps & TopicDeps = {
       messageSender: sender,

@@ -1,6 +1,6 @@
 import type { Connection } from "mongoose";
 
-import { followChanges } from "../../jobs/change-loop.ts";
+import type { Changes } from "../../jobs/change-loop.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { defineFeature } from "../feature.ts";
 import { Dispatcher } from "./dispatcher.ts";
@@ -20,11 +20,12 @@ export interface OutboxTimings {
   outbox: OutboxOptions;
 }
 
-export const OUTBOX_TIMINGS: OutboxTimings = { outboxPollMs: 1_000, outbox: OUTBOX_DEFAULTS };
+export const OUTBOX_TIMINGS: OutboxTimings = { outboxPollMs: 2_000, outbox: OUTBOX_DEFAULTS };
 
 /** Dependencies of the outbox. */
 export interface OutboxModuleDeps {
   connection: Connection;
+  changes: Pick<Changes, "on">;
   log: Logger;
   now: () => Date;
   /** Identifies this process in leases. */
@@ -36,7 +37,7 @@ export interface OutboxModuleDeps {
 export const outboxModule = defineFeature({
   routes: [],
   timings: OUTBOX_TIMINGS,
-  create({ connection, log, now, processId, timings }: OutboxModuleDeps) {
+  create({ connection, changes, log, now, processId, timings }: OutboxModuleDeps) {
     const models = outboxModels(connection);
     return {
       services: {},
@@ -44,19 +45,9 @@ export const outboxModule = defineFeature({
       writer: createOutboxWriter(models),
       /** The backlog and its age, for readiness and metrics. */
       state: () => outboxState(models.dispatches, now()),
-      /** Wakes a dispatcher whenever a process has put something into the outbox. */
-      listening: (dispatcher: Dispatcher) =>
-        followChanges({
-          name: "outbox.listen",
-          model: models.arrivals,
-          onChange: ({ operationType }) => {
-            if (operationType === "insert") dispatcher.wakeSoon();
-          },
-          log,
-        }),
-      /** Creates a dispatcher that sends with the given function. */
-      dispatcher: (send: Send): Dispatcher =>
-        new Dispatcher({
+      /** Creates a dispatcher that sends with the given function. It wakes whenever a process has put something into the outbox. */
+      dispatcher(send: Send): Dispatcher {
+        const dispatcher = new Dispatcher({
           outbox: createOutbox(models, timings.outbox),
           lanes: createLanes(models, timings.outbox.leaseMs),
           send,
@@ -65,7 +56,12 @@ export const outboxModule = defineFeature({
           elapsedMs: () => performance.now(),
           pollMs: timings.outboxPollMs,
           slots: SLOT_LIMITS,
-        }),
+        });
+        changes.on(models.arrivals, ({ operationType }) => {
+          if (operationType === "insert") dispatcher.wakeSoon();
+        });
+        return dispatcher;
+      },
     };
   },
 });

@@ -1,7 +1,6 @@
 import type { Connection } from "mongoose";
 
 import { doneOperationModel } from "../../db/done-operations.ts";
-import type { BackgroundLoop } from "../../jobs/background-loop.ts";
 import type { EventLog } from "../events/log.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import type { Subscriptions } from "../events/subscriptions.ts";
@@ -35,7 +34,6 @@ export interface WebhooksModuleDeps {
     models: { dispatches: DispatchModel };
     writer: OutboxWriter;
     dispatcher: (send: Send) => Dispatcher;
-    listening: (dispatcher: Dispatcher) => BackgroundLoop;
   };
   /** Records `webhook.disabled` for owners. */
   recorder: EventRecorder;
@@ -78,7 +76,7 @@ export const webhooksModule = defineFeature({
     };
     return {
       services,
-      loops: [dispatcher, outbox.listening(dispatcher)],
+      loops: [dispatcher],
       secrets,
       registrations,
       dispatcher,

@@ -29,6 +29,8 @@ export class ChangeStreamEndedError extends Error {
   override readonly name = "ChangeStreamEndedError";
 }
 
+/** How long the server holds a read of the stream while nothing changes. */
+const MAX_AWAIT_MS = 10_000;
 /** Changes that wait before the stream is read on. */
 const MOST_WAITING = 1_000;
 
@@ -51,7 +53,7 @@ export function watchAllFrom<Record extends Document>(
 
 function optionsFrom({ token, operationTime }: IndexPosition): ChangeStreamOptions {
   const from = token === undefined ? { startAtOperationTime: operationTime as Timestamp } : { resumeAfter: token };
-  return { fullDocument: "updateLookup", ...from };
+  return { fullDocument: "updateLookup", maxAwaitTimeMS: MAX_AWAIT_MS, ...from };
 }
 
 /** Reads a change stream in batches: what arrives while a batch is being handled makes up the next one. */

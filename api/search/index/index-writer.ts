@@ -15,10 +15,10 @@ import type { IndexSource, TableInUse } from "./index-source.ts";
 import type { IndexPosition, IndexState, IndexStateModel } from "./index-state.ts";
 import { createTableUpkeep } from "./table-upkeep.ts";
 
-/** How often the lease is renewed, and the position is noted while nothing changes. */
+/** How often the lease is renewed. */
 const BEAT_MS = 1_000;
 const RETRY = { minMs: 200, maxMs: 10_000 };
-/** How often the writer looks for tables to drop and vectors to index. */
+/** How often the writer notes its position while nothing changes, and looks for tables to drop and vectors to index. */
 const CHECK_EVERY_MS = 5_000;
 
 /**
@@ -200,11 +200,13 @@ export class IndexWriter<Changed extends Record> implements BackgroundLoop {
         const batch = await changes.next(BEAT_MS, signal);
         if (!(await this.#lease.acquire())) return;
         if (batch.length > 0) await source.apply(batch, { name, table });
+        await upkeep.afterWrite(batch.length);
+        const isCheckDue = performance.now() >= checkAt;
+        if (batch.length === 0 && !isCheckDue) continue;
         const resume = changes.position() === undefined ? {} : { resume: { token: changes.position() } };
         const noted = await states.updateOne({ _id: source.name, table: name }, { followedAt: this.#now(), ...resume });
         if (noted.matchedCount === 0) return;
-        await upkeep.afterWrite(batch.length);
-        if (performance.now() < checkAt) continue;
+        if (!isCheckDue) continue;
         checkAt = performance.now() + CHECK_EVERY_MS;
         await this.#dropOthers(name);
         upkeep.indexVectors();

@@ -30,8 +30,8 @@ export const MOVE_FAULTS: ApiMutant[] = [
   {
     fault: "the cursor moves outside the transaction",
     file: APPLIER,
-    from: "{ $set: { ...fields, version: moved.version } },\n      { session },",
-    to: "{ $set: { ...fields, version: moved.version } },",
+    from: ".session(session);",
+    to: ".session(null);",
     tests: FOLLOWER_TESTS,
   },
   {

@@ -105,7 +105,7 @@ export const OPERATION_FAULTS: ApiMutant[] = [
   {
     fault: "a process that holds a lease never asks for it again",
     file: "jobs/lease.ts",
-    from: "this.#renewAt = performance.now() + this.#ttlMs / 3;",
+    from: "this.#renewAt = performance.now() + this.#ttlMs / 2;",
     to: "this.#renewAt = performance.now() + this.#ttlMs * 3_000;",
     tests: ["jobs/lease.test.ts"],
   },

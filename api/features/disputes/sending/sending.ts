@@ -11,7 +11,7 @@ import { createTransactionSigner } from "../../../chain/signer.ts";
 import { NETWORKS } from "../../../config/constants.ts";
 import type { Network } from "../../../config/constants.ts";
 import type { ResolverKeys } from "../../../config/disputes.ts";
-import type { BackgroundLoop } from "../../../jobs/background-loop.ts";
+import type { RepeatedLoop } from "../../../jobs/background-loop.ts";
 import { Lease, leaseModel } from "../../../jobs/lease.ts";
 import { RESOLVED_BY } from "../../../indexer/schemas.ts";
 import type { Logger } from "../../../lib/logger.ts";
@@ -74,8 +74,8 @@ export function createRulingSending(deps: RulingSendingDeps) {
       lanes: RESOLVED_BY.map((role) => ({ filter: { role }, from: signers[role]?.address })),
       lease: new Lease({ leases, name: `disputes.send-rulings:${network}`, owner: processId, ttlMs: timings.leaseMs }),
     });
-    const loop: BackgroundLoop = {
-      name: sender.loop.name,
+    const loop: RepeatedLoop = {
+      ...sender.loop,
       run(signal) {
         if (system === undefined) log.warn("no key of the system's resolver: rulings wait until this service has one");
         return sender.loop.run(signal);
@@ -92,7 +92,7 @@ export function createRulingSending(deps: RulingSendingDeps) {
   return {
     model,
 
-    /** One loop for each network. */
+    /** One loop for each network, to be woken when a record has changed. */
     loops: NETWORKS.map((network) => networks[network].loop),
 
     /** Looks once at everything that is due on a network. For tests. @returns how many rulings it looked at */
