@@ -4,6 +4,7 @@ import type { ChainClient } from "../../chain/chain-client.ts";
 import type { Network } from "../../config/constants.ts";
 import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
 import { repeat } from "../../jobs/background-loop.ts";
+import type { BackgroundLoop } from "../../jobs/background-loop.ts";
 import type { Lease } from "../../jobs/lease.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { NEW_STANDING } from "../agents/standings.ts";
@@ -73,24 +74,43 @@ class LeaseLostError extends Error {
 }
 
 /** Computes the market figures of one network from time to time, and stores them for the route to read. */
-export function createMarketRollup(deps: MarketRollupDeps) {
-  const { network, connection, figures, transactions, standings, chain, lease, log, timings } = deps;
+export class MarketRollup {
+  readonly #deps: MarketRollupDeps;
+  readonly loop: BackgroundLoop;
+
+  constructor(deps: MarketRollupDeps) {
+    this.#deps = deps;
+    const { network, lease, log, timings } = deps;
+    this.loop = repeat({
+      name: `analytics.market.${network}`,
+      step: async (signal) => {
+        await this.step(signal);
+        return timings.marketPollMs;
+      },
+      retry: RETRY,
+      failed: "couldn't compute the market figures",
+      lease,
+      log,
+    });
+  }
 
   /** The database's clock, which is the same for all workers. */
-  async function databaseNow(): Promise<Date> {
-    const { localTime } = await connection.getClient().db("admin").command({ hello: 1 });
+  async #databaseNow(): Promise<Date> {
+    const { localTime } = await this.#deps.connection.getClient().db("admin").command({ hello: 1 });
     if (!(localTime instanceof Date)) throw new TypeError("The database doesn't tell its time");
     return localTime;
   }
 
-  async function isDue(now: Date): Promise<boolean> {
+  async #isDue(now: Date): Promise<boolean> {
+    const { network, figures, timings } = this.#deps;
     const last = await figures.findById(marketIdOf(network, LONGEST), { computedAt: 1, tookMs: 1 }).lean();
     if (last === null) return true;
     return now.getTime() >= last.computedAt.getTime() + Math.max(timings.marketEveryMs, IDLE_FACTOR * last.tookMs);
   }
 
   /** Escrows that ended in a span (unix seconds, both included) in pages. They come from an index, no document is read. */
-  async function* endedPages(first: number, last: number): AsyncGenerator<StoredDeal[]> {
+  async *#endedPages(first: number, last: number): AsyncGenerator<StoredDeal[]> {
+    const { network, transactions } = this.#deps;
     const cursor = transactions
       .find({ network, "escrow.settledAt": { $gte: first, $lte: last } }, { _id: 0, ...MARKET_INDEX })
       .hint("market")
@@ -107,13 +127,11 @@ export function createMarketRollup(deps: MarketRollupDeps) {
   }
 
   /** The figures of the windows that end with a second of the chain's time; null if the signal has aborted. */
-  async function tally(
-    end: number,
-    signal: AbortSignal | undefined,
-  ): Promise<Record<MarketWindow, WindowFigures> | null> {
+  async #tally(end: number, signal: AbortSignal | undefined): Promise<Record<MarketWindow, WindowFigures> | null> {
+    const { network, standings, lease } = this.#deps;
     const tallies = new MarketTallies(end);
     const connected = new Map<string, boolean>();
-    for await (const page of endedPages(end - MARKET_WINDOWS[LONGEST] + 1, end)) {
+    for await (const page of this.#endedPages(end - MARKET_WINDOWS[LONGEST] + 1, end)) {
       if (signal?.aborted === true) return null;
       if (!(await lease.acquire())) throw new LeaseLostError();
       if (connected.size > MOST_WALLETS) connected.clear();
@@ -130,7 +148,8 @@ export function createMarketRollup(deps: MarketRollupDeps) {
   }
 
   /** Writes all windows at once, unless another worker has written figures that were started later. */
-  async function store(records: readonly MarketRecord[]): Promise<boolean> {
+  async #store(records: readonly MarketRecord[]): Promise<boolean> {
+    const { connection, figures } = this.#deps;
     try {
       await withTransaction(connection, async (session) => {
         for (const { _id, ...record } of records) {
@@ -147,15 +166,16 @@ export function createMarketRollup(deps: MarketRollupDeps) {
   }
 
   /** Computes the figures if they are due and no other worker does. */
-  async function step(signal?: AbortSignal): Promise<MarketStep> {
+  async step(signal?: AbortSignal): Promise<MarketStep> {
+    const { network, reached, chain, lease } = this.#deps;
     if (!(await lease.acquire())) return "held";
-    const computedAt = await databaseNow();
-    if (!(await isDue(computedAt))) return "not_due";
-    const indexedBlock = (await deps.reached()).get(network);
+    const computedAt = await this.#databaseNow();
+    if (!(await this.#isDue(computedAt))) return "not_due";
+    const indexedBlock = (await reached()).get(network);
     const block = indexedBlock === undefined ? null : await chain.block(indexedBlock);
     if (block === null) return "unreached";
     const startedMs = performance.now();
-    const windows = await tally(block.timestamp, signal);
+    const windows = await this.#tally(block.timestamp, signal);
     if (windows === null) return "stopped";
     const tookMs = Math.ceil(performance.now() - startedMs);
     const records = Object.entries(MARKET_WINDOWS).map(([name, seconds]): MarketRecord => {
@@ -172,21 +192,8 @@ export function createMarketRollup(deps: MarketRollupDeps) {
         ...windows[window],
       };
     });
-    return (await store(records)) ? "computed" : "overtaken";
+    return (await this.#store(records)) ? "computed" : "overtaken";
   }
-
-  const loop = repeat({
-    name: `analytics.market.${network}`,
-    async step(signal) {
-      await step(signal);
-      return timings.marketPollMs;
-    },
-    retry: RETRY,
-    failed: "couldn't compute the market figures",
-    lease,
-    log,
-  });
-  return { step, loop };
 }
 
 /** The end of a second, which is the start of the next one. */

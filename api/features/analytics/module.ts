@@ -10,7 +10,7 @@ import { defineFeature } from "../feature.ts";
 import type { TransactionModel } from "../transactions/model.ts";
 import type { ChainProgress } from "../transactions/ports.ts";
 import { marketModel } from "./market-model.ts";
-import { createMarketRollup, MARKET_TIMINGS } from "./market-rollup.ts";
+import { MarketRollup, MARKET_TIMINGS } from "./market-rollup.ts";
 import type { MarketTimings } from "./market-rollup.ts";
 import { marketRoutes } from "./market-routes.ts";
 import type { MarketDeps } from "./market-routes.ts";
@@ -42,7 +42,7 @@ export const analyticsModule = defineFeature({
     const figures = marketModel(connection);
     const leases = leaseModel(connection);
     const createNetwork = (network: Network) =>
-      createMarketRollup({
+      new MarketRollup({
         network,
         connection,
         figures,

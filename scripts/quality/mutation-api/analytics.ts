@@ -45,8 +45,8 @@ export const ANALYTICS_FAULTS: ApiMutant[] = [
   {
     fault: "figures are computed whether they are due or not",
     file: ROLLUP,
-    from: 'if (!(await isDue(computedAt))) return "not_due";',
-    to: "await isDue(computedAt);",
+    from: 'if (!(await this.#isDue(computedAt))) return "not_due";',
+    to: "await this.#isDue(computedAt);",
     tests: TESTS,
   },
   {

@@ -3,7 +3,7 @@ import { assert } from "chai";
 
 import { Lease, leaseModel } from "../../../api/jobs/lease.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
-import { createMarketRollup, MARKET_TIMINGS } from "../../../api/features/analytics/market-rollup.ts";
+import { MarketRollup, MARKET_TIMINGS } from "../../../api/features/analytics/market-rollup.ts";
 import type { MarketStep } from "../../../api/features/analytics/market-rollup.ts";
 import { assertError, startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
@@ -213,7 +213,7 @@ describe("the workers that compute market figures", () => {
     const { connection, features, chains } = api.container;
     /** A worker that is paused while it looks up its page's wallets, as often as there are pages. */
     function paused(processId: string, onPause: () => Promise<unknown>) {
-      return createMarketRollup({
+      return new MarketRollup({
         network: NETWORK,
         connection,
         figures: figures(),
@@ -259,8 +259,8 @@ describe("the workers that compute market figures", () => {
   it("stop in the middle when they are told to", async () => {
     await stored();
     await forget();
-    const { step } = api.container.features.analytics.market[NETWORK];
-    assert.strictEqual(await step(AbortSignal.abort()), "stopped");
+    const rollup = api.container.features.analytics.market[NETWORK];
+    assert.strictEqual(await rollup.step(AbortSignal.abort()), "stopped");
     assert.strictEqual(await figures().countDocuments(), 0);
   });
 });
