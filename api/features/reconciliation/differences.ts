@@ -40,16 +40,64 @@ const RECHECK_MAX_MS = 3_600_000;
 const RECHECKS_PER_RUN = 200;
 
 /** Tracks differences between copies and contracts, from the first suspicion until they are repaired. */
-export function createDifferences(deps: DifferencesDeps) {
-  const { network, differences, copies, sources, indexer } = deps;
+export class Differences {
+  readonly #deps: DifferencesDeps;
 
-  const nextCheck = (looks: number) =>
-    new Date(deps.now().getTime() + doubled(looks - 1, { minMs: deps.recheckAfterMs, maxMs: RECHECK_MAX_MS }));
+  constructor(deps: DifferencesDeps) {
+    this.#deps = deps;
+  }
 
-  async function compareAgain(
-    { kind, subject }: DifferenceRecord,
-    block: ComparedBlock,
-  ): Promise<Comparison | undefined> {
+  /** Records suspected differences. Those that are already open don't change. */
+  async suspect(found: readonly Comparison[]): Promise<void> {
+    if (found.length === 0) return;
+    const { network, differences, now } = this.#deps;
+    const seenAt = now();
+    const writes = found.map(({ kind, subject, fields }) => ({
+      updateOne: {
+        filter: { network, kind, subject, isOpen: true },
+        update: {
+          $setOnInsert: {
+            _id: `${network}:${kind}:${subject}:${String(seenAt.getTime())}`,
+            state: "suspected" as const,
+            fields,
+            looks: 1,
+            checkAt: this.#nextCheck(1),
+            seenAt,
+            repairedAt: null,
+          },
+        },
+        upsert: true,
+      },
+    }));
+    try {
+      await differences.bulkWrite(writes, { ordered: false });
+    } catch (error) {
+      // Another worker has stored the same difference concurrently.
+      if (!isDuplicateKey(error)) throw error;
+    }
+  }
+
+  /** Checks due differences again. A confirmed one is logged as an error, and its copy is read again. */
+  async lookAgainAtDue(block: ComparedBlock, log: Logger, signal?: AbortSignal): Promise<void> {
+    const { network, differences, now } = this.#deps;
+    const due = await differences
+      .find({ network, isOpen: true, checkAt: { $lte: now() } })
+      .sort({ checkAt: 1 })
+      .limit(RECHECKS_PER_RUN)
+      .lean();
+    for (const difference of due) {
+      signal?.throwIfAborted();
+      await this.#lookAgain(difference, block, log);
+    }
+  }
+
+  #nextCheck(looks: number): Date {
+    const { now, recheckAfterMs } = this.#deps;
+    return new Date(now().getTime() + doubled(looks - 1, { minMs: recheckAfterMs, maxMs: RECHECK_MAX_MS }));
+  }
+
+  async #compareAgain({ kind, subject }: DifferenceRecord, block: ComparedBlock): Promise<Comparison | undefined> {
+    const { copies, sources } = this.#deps;
     if (kind === "escrow") {
       const record = await copies.transaction(subject);
       return record === null ? undefined : (await sources.escrows([record], block))[0];
@@ -59,7 +107,8 @@ export function createDifferences(deps: DifferencesDeps) {
   }
 
   /** The subgraph's values for the log, which show which side is wrong. */
-  async function subgraphSide(kind: ComparedKind, subject: string): Promise<Record<string, unknown> | null> {
+  async #subgraphSide(kind: ComparedKind, subject: string): Promise<Record<string, unknown> | null> {
+    const { copies, indexer } = this.#deps;
     if (kind === "score") {
       const { block, agents } = await indexer.agents([subject]);
       return { block: block.number, score: agents.get(subject)?.score ?? 0 };
@@ -77,83 +126,42 @@ export function createDifferences(deps: DifferencesDeps) {
   }
 
   /** Requests that the copy is read again. Safe to repeat. */
-  async function repair({ kind, subject }: DifferenceRecord, fields: DifferenceRecord["fields"]): Promise<void> {
+  async #repair({ kind, subject }: DifferenceRecord, fields: DifferenceRecord["fields"]): Promise<void> {
+    const { network, copies, rechecks, syncScores, now } = this.#deps;
     if (kind === "score") {
-      await deps.syncScores([subject]);
+      await syncScores([subject]);
       return;
     }
     const record = await copies.transaction(subject);
     if (record === null) return;
     const names = fields.map(({ field }) => field).join(", ");
     const reason = new CopyDiffersError(`The copy of ${subject} differs from the contract in: ${names}`);
-    await deps.rechecks.request(network, record.escrowId, reason, deps.now());
+    await rechecks.request(network, record.escrowId, reason, now());
   }
 
-  async function lookAgain(difference: DifferenceRecord, block: ComparedBlock, log: Logger): Promise<void> {
+  async #lookAgain(difference: DifferenceRecord, block: ComparedBlock, log: Logger): Promise<void> {
+    const { network, differences, now } = this.#deps;
     const { _id, kind, subject, state } = difference;
-    const comparison = await compareAgain(difference, block);
+    const comparison = await this.#compareAgain(difference, block);
     const looks = difference.looks + 1;
     if (comparison?.isSkipped === true) {
-      await differences.updateOne({ _id }, { $set: { checkAt: nextCheck(1) } });
+      await differences.updateOne({ _id }, { $set: { checkAt: this.#nextCheck(1) } });
       return;
     }
     const fields = comparison?.fields ?? [];
     if (fields.length > 0) {
-      const subgraph = await subgraphSide(kind, subject);
+      const subgraph = await this.#subgraphSide(kind, subject);
       log.error({ network, kind, subject, block: block.number, fields, subgraph }, "a copy differs from its contract");
-      await repair(difference, fields);
-      await differences.updateOne({ _id }, { $set: { state: "found", fields, looks, checkAt: nextCheck(looks) } });
+      await this.#repair(difference, fields);
+      await differences.updateOne(
+        { _id },
+        { $set: { state: "found", fields, looks, checkAt: this.#nextCheck(looks) } },
+      );
     } else if (state === "suspected") {
       await differences.deleteOne({ _id, state });
     } else {
       log.info({ network, kind, subject, block: block.number, looks }, "the copy equals its contract again");
-      await differences.updateOne({ _id }, { $set: { state: "repaired", isOpen: false, repairedAt: deps.now() } });
+      await differences.updateOne({ _id }, { $set: { state: "repaired", isOpen: false, repairedAt: now() } });
     }
   }
-
-  return {
-    /** Records suspected differences. Those that are already open don't change. */
-    async suspect(found: readonly Comparison[]): Promise<void> {
-      if (found.length === 0) return;
-      const seenAt = deps.now();
-      const writes = found.map(({ kind, subject, fields }) => ({
-        updateOne: {
-          filter: { network, kind, subject, isOpen: true },
-          update: {
-            $setOnInsert: {
-              _id: `${network}:${kind}:${subject}:${String(seenAt.getTime())}`,
-              state: "suspected" as const,
-              fields,
-              looks: 1,
-              checkAt: nextCheck(1),
-              seenAt,
-              repairedAt: null,
-            },
-          },
-          upsert: true,
-        },
-      }));
-      try {
-        await differences.bulkWrite(writes, { ordered: false });
-      } catch (error) {
-        // Another worker has stored the same difference concurrently.
-        if (!isDuplicateKey(error)) throw error;
-      }
-    },
-
-    /** Checks due differences again. A confirmed one is logged as an error, and its copy is read again. */
-    async lookAgainAtDue(block: ComparedBlock, log: Logger, signal?: AbortSignal): Promise<void> {
-      const due = await differences
-        .find({ network, isOpen: true, checkAt: { $lte: deps.now() } })
-        .sort({ checkAt: 1 })
-        .limit(RECHECKS_PER_RUN)
-        .lean();
-      for (const difference of due) {
-        signal?.throwIfAborted();
-        await lookAgain(difference, block, log);
-      }
-    },
-  };
 }
-
-export type Differences = ReturnType<typeof createDifferences>;

@@ -12,7 +12,7 @@ import type { RecheckQueue } from "../chain-follower/recheck-queue.ts";
 import { defineFeature } from "../feature.ts";
 import type { TransactionModel } from "../transactions/model.ts";
 import type { ChainProgress } from "../transactions/ports.ts";
-import { createDifferences } from "./differences.ts";
+import { Differences } from "./differences.ts";
 import { addReconciliationGauges } from "./gauges.ts";
 import { reconciliationModels } from "./model.ts";
 import { createDailyPass, RECONCILIATION_TIMINGS } from "./pass.ts";
@@ -51,7 +51,7 @@ export const reconciliationModule = defineFeature({
 
     function createNetwork(network: Network): DailyPass {
       const sources = createSources({ network, chain: chains[network], rechecks });
-      const differences = createDifferences({
+      const differences = new Differences({
         network,
         differences: models.differences,
         sources,

@@ -97,7 +97,7 @@ export const RECONCILIATION_FAULTS: ApiMutant[] = [
   {
     fault: "a late copy has no time to catch up",
     file: DIFFERENCES,
-    from: "{ network, isOpen: true, checkAt: { $lte: deps.now() } }",
+    from: "{ network, isOpen: true, checkAt: { $lte: now() } }",
     to: "{ network, isOpen: true }",
     tests: [DIFFERENCES_TEST],
   },
@@ -111,15 +111,15 @@ export const RECONCILIATION_FAULTS: ApiMutant[] = [
   {
     fault: "a difference that was repaired is the same one when it comes back",
     file: DIFFERENCES,
-    from: '{ $set: { state: "repaired", isOpen: false, repairedAt: deps.now() } }',
-    to: '{ $set: { state: "repaired", repairedAt: deps.now() } }',
+    from: '{ $set: { state: "repaired", isOpen: false, repairedAt: now() } }',
+    to: '{ $set: { state: "repaired", repairedAt: now() } }',
     tests: [DIFFERENCES_TEST],
   },
   {
     fault: "a difference is logged but the copy isn't read again",
     file: DIFFERENCES,
-    from: "await repair(difference, fields);",
-    to: "void repair;",
+    from: "await this.#repair(difference, fields);",
+    to: "void fields;",
     tests: [DIFFERENCES_TEST],
   },
   {
