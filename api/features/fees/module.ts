@@ -9,7 +9,7 @@ import { defineFeature } from "../feature.ts";
 import { statementModels } from "./model.ts";
 import { monthNamed } from "./months.ts";
 import { paymentModel } from "./payment-model.ts";
-import { createRebatePayments } from "./payments.ts";
+import { RebatePayments } from "./payments.ts";
 import type { RebatePaymentsDeps } from "./payments.ts";
 import { rebateRoutes } from "./rebate-routes.ts";
 import type { RebateDeps } from "./rebate-routes.ts";
@@ -19,14 +19,11 @@ import { createStatementReader } from "./statement-reader.ts";
 import { createStatementWriter } from "./statements.ts";
 
 export { PayingStoppedError } from "./payments.ts";
-export type { ListedRebate } from "./payments.ts";
-
-/** The payments of rebates, for the operator's command. */
-export type RebatePayments = ReturnType<typeof createRebatePayments>;
+export type { ListedRebate, RebatePayments } from "./payments.ts";
 
 /** Opens the payments of rebates, for the operator's command. */
 export function rebatePayments(connection: Connection, deps: Omit<RebatePaymentsDeps, "connection">): RebatePayments {
-  return createRebatePayments({ connection, ...deps });
+  return new RebatePayments({ connection, ...deps });
 }
 
 /** Whether a text names a month, such as 2026-10. */
