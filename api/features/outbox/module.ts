@@ -7,7 +7,7 @@ import { Dispatcher } from "./dispatcher.ts";
 import type { Send } from "./dispatcher.ts";
 import { createLanes } from "./lanes.ts";
 import { outboxModels } from "./model.ts";
-import { createOutbox, OUTBOX_DEFAULTS } from "./outbox.ts";
+import { Outbox, OUTBOX_DEFAULTS } from "./outbox.ts";
 import type { OutboxOptions } from "./outbox.ts";
 import { createOutboxWriter } from "./enqueue.ts";
 import { SLOT_LIMITS } from "./slots.ts";
@@ -48,7 +48,7 @@ export const outboxModule = defineFeature({
       /** Creates a dispatcher that sends with the given function. It wakes whenever a process has put something into the outbox. */
       dispatcher(send: Send): Dispatcher {
         const dispatcher = new Dispatcher({
-          outbox: createOutbox(models, timings.outbox),
+          outbox: new Outbox(models, timings.outbox),
           lanes: createLanes(models, timings.outbox.leaseMs),
           send,
           log,

@@ -45,29 +45,6 @@ export interface Taken {
   hasMore: boolean;
 }
 
-/** The waiting dispatches, taken under leases by the database's clock. */
-export interface Outbox {
-  /**
-   * Takes the next due dispatches of a lane and records the start of their attempts. No other turn gets them before the lease
-   * ends. An attempt whose worker died is recorded as `interrupted` and doesn't use up the retry. After too many attempts
-   * the dispatch fails.
-   * @param holder the turn that takes them
-   */
-  take(agentId: string, holder: string, limit: number): Promise<Taken>;
-  /**
-   * Schedules the backup of a dispatch, counted from this attempt. Changes nothing if it is already scheduled. Returns false
-   * if the dispatch has no backup.
-   */
-  scheduleBackup(dispatch: DispatchRecord): Promise<boolean>;
-  /**
-   * Records the result of an attempt. The dispatch stays `pending` if a retry follows. When a durable dispatch ends, the next
-   * one of its chain is due.
-   */
-  finish(dispatch: DispatchRecord, result: AttemptResult): Promise<DispatchStatus>;
-  /** Records that the worker aborted the attempts. The dispatches are due immediately. */
-  requeue(dispatches: readonly DispatchRecord[]): Promise<void>;
-}
-
 /** The status of a non-durable dispatch after an attempt. It has one retry, and any 2xx acknowledges. */
 export function statusAfter(attempts: readonly { outcome: AttemptOutcome }[], result: AttemptResult): DispatchStatus {
   if (result.outcome === "acknowledged") return "acknowledged";
@@ -97,34 +74,111 @@ export function durablePauseMs(attempts: number, { firstPauseMs, maxPauseMs }: O
   return fullJitter(attempts - 1, { minMs: firstPauseMs, maxMs: maxPauseMs });
 }
 
-/** Creates the outbox of its collections. */
-export function createOutbox(models: OutboxModels, options: OutboxOptions): Outbox {
-  const model = models.dispatches;
-  const chains = createChains(models);
+/** Selects a dispatch while the turn holds it. After the lease, another turn may have started an attempt. */
+function asTaken({ _id, agentId, holder, attempts }: DispatchRecord) {
+  return { _id, agentId, holder, attempts: { $size: attempts.length } };
+}
 
-  /** Selects a dispatch while the turn holds it. After the lease, another turn may have started an attempt. */
-  const asTaken = ({ _id, agentId, holder, attempts }: DispatchRecord) => ({
-    _id,
-    agentId,
-    holder,
-    attempts: { $size: attempts.length },
-  });
+/** The waiting dispatches, taken under leases by the database's clock. */
+export class Outbox {
+  readonly #model: OutboxModels["dispatches"];
+  readonly #chains: ReturnType<typeof createChains>;
+  readonly #options: OutboxOptions;
+
+  constructor(models: OutboxModels, options: OutboxOptions) {
+    this.#model = models.dispatches;
+    this.#chains = createChains(models);
+    this.#options = options;
+  }
+
+  /**
+   * Takes the next due dispatches of a lane and records the start of their attempts. No other turn gets them before the lease
+   * ends. An attempt whose worker died is recorded as `interrupted` and doesn't use up the retry. After too many attempts
+   * the dispatch fails.
+   * @param holder the turn that takes them
+   */
+  async take(agentId: string, holder: string, limit: number): Promise<Taken> {
+    // Reading one more shows whether the lane is then empty.
+    const waiting = await this.#firstOf(agentId, limit + 1);
+    const due = waiting.slice(0, limit).filter((dispatch) => dispatch.isDue);
+    const begun = await Promise.all(due.map((dispatch) => this.#beginAttempt(agentId, dispatch, holder)));
+    const dispatches = begun.flatMap((dispatch) => (dispatch?.status === "pending" ? [dispatch] : []));
+    return { dispatches, hasMore: waiting.length > dispatches.length };
+  }
+
+  /**
+   * Schedules the backup of a dispatch, counted from this attempt. Changes nothing if it is already scheduled. Returns false
+   * if the dispatch has no backup.
+   */
+  async scheduleBackup(dispatch: DispatchRecord): Promise<boolean> {
+    const backupId = backupIdOf(dispatch);
+    const attemptedAt = dispatch.attempts.at(-1)?.startedAt;
+    if (backupId === undefined || attemptedAt === undefined) return false;
+    await this.#model.updateOne(
+      { _id: backupId, agentId: dispatch.agentId, status: "pending", dueAt: null },
+      { $set: { dueAt: new Date(attemptedAt.getTime() + this.#options.backupDelayMs) } },
+    );
+    return true;
+  }
+
+  /**
+   * Records the result of an attempt. The dispatch stays `pending` if a retry follows. When a durable dispatch ends, the next
+   * one of its chain is due.
+   */
+  async finish(dispatch: DispatchRecord, result: AttemptResult): Promise<DispatchStatus> {
+    const { durable, retryDelayMs } = this.#options;
+    const earlier = dispatch.attempts.slice(0, -1);
+    const status = dispatch.durable ? durableStatusAfter(result) : statusAfter(earlier, result);
+    const ended = {
+      $mergeObjects: [{ $literal: { ...dispatch.attempts.at(-1), ...result } }, { finishedAt: "$$NOW" }],
+    };
+    const pauseMs = dispatch.durable ? durablePauseMs(dispatch.attempts.length, durable) : retryDelayMs;
+    // A durable dispatch fails if its next attempt would be too late.
+    const endsAt = { $add: ["$createdAt", durable.retriedForMs] };
+    const isOver = dispatch.durable ? { $gt: [fromNow(pauseMs), endsAt] } : false;
+    const isPending = status === "pending";
+    const written = await this.#update(
+      asTaken(dispatch),
+      {
+        status: isPending ? { $cond: [isOver, "failed", "pending"] } : status,
+        attempts: { $concatArrays: [{ $literal: earlier }, [ended]] },
+        holder: null,
+        dueAt: isPending ? { $cond: [isOver, null, fromNow(pauseMs)] } : null,
+      },
+      isChained(dispatch),
+    );
+    return written?.status ?? status;
+  }
+
+  /** Records that the worker aborted the attempts. The dispatches are due immediately. */
+  async requeue(dispatches: readonly DispatchRecord[]): Promise<void> {
+    if (dispatches.length === 0) return;
+    await this.#model.bulkWrite(
+      dispatches.map((dispatch) => ({
+        updateOne: {
+          filter: { ...asTaken(dispatch), status: "pending" as const },
+          update: released("dueAt", { attempts: INTERRUPTED, holder: null }),
+        },
+      })),
+      { ordered: false },
+    );
+  }
 
   /** Updates a dispatch. The filter contains its id and its agent's. Returns null if the filter doesn't match. */
-  function update(
+  #update(
     filter: Record<string, unknown>,
     fields: Record<string, unknown>,
     endsLink: boolean,
   ): Promise<DispatchRecord | null> {
     const change = [{ $set: fields }] as PipelineStage.Set[];
-    if (endsLink) return chains.update(filter, change);
-    return model
+    if (endsLink) return this.#chains.update(filter, change);
+    return this.#model
       .findOneAndUpdate(filter, change, { returnDocument: "after", updatePipeline: true, hint: BY_ID })
       .lean();
   }
 
   /** Starts an attempt, or records that there were too many. Returns null if another turn was first. */
-  function beginAttempt(agentId: string, waiting: Waiting, holder: string): Promise<DispatchRecord | null> {
+  #beginAttempt(agentId: string, waiting: Waiting, holder: string): Promise<DispatchRecord | null> {
     const begun = {
       startedAt: "$$NOW",
       finishedAt: null,
@@ -137,12 +191,12 @@ export function createOutbox(models: OutboxModels, options: OutboxOptions): Outb
     const maxAttempts = waiting.durable ? MAX_DURABLE_ATTEMPTS : MAX_ATTEMPTS;
     // A worker that dies during an attempt can't record its end. The next worker does.
     const isSpent = { $gte: [{ $size: "$attempts" }, maxAttempts] };
-    return update(
+    return this.#update(
       { _id: waiting._id, agentId, status: "pending", ...isDue("dueAt") },
       {
         status: { $cond: [isSpent, "failed", "$status"] },
         holder: { $cond: [isSpent, null, holder] },
-        dueAt: { $cond: [isSpent, null, fromNow(options.leaseMs)] },
+        dueAt: { $cond: [isSpent, null, fromNow(this.#options.leaseMs)] },
         attempts: { $concatArrays: [INTERRUPTED, { $cond: [isSpent, [], [begun]] }] },
       },
       isChained(waiting) && waiting.attemptCount >= maxAttempts,
@@ -150,9 +204,9 @@ export function createOutbox(models: OutboxModels, options: OutboxOptions): Outb
   }
 
   /** Reads the first scheduled dispatches of a lane. First unschedules those that must wait for an earlier one of their chain. */
-  async function firstOf(agentId: string, limit: number): Promise<Waiting[]> {
+  async #firstOf(agentId: string, limit: number): Promise<Waiting[]> {
     for (let look = 1; ; look += 1) {
-      const waiting = await model
+      const waiting = await this.#model
         .find(waitingInLane(agentId), {
           durable: 1,
           webhookId: 1,
@@ -165,71 +219,10 @@ export function createOutbox(models: OutboxModels, options: OutboxOptions): Outb
         .limit(limit)
         .lean<Waiting[]>();
       const due = waiting.filter((dispatch) => dispatch.isDue);
-      const wasBlocked = due.some(isChained) && (await chains.hold(due));
+      const wasBlocked = due.some(isChained) && (await this.#chains.hold(due));
       if (!wasBlocked) return waiting;
       // A later turn takes the chained dispatches.
       if (look === LOOKS) return waiting.filter((dispatch) => !isChained(dispatch));
     }
   }
-
-  return {
-    async take(agentId, holder, limit) {
-      // Reading one more shows whether the lane is then empty.
-      const waiting = await firstOf(agentId, limit + 1);
-      const due = waiting.slice(0, limit).filter((dispatch) => dispatch.isDue);
-      const begun = await Promise.all(due.map((dispatch) => beginAttempt(agentId, dispatch, holder)));
-      const dispatches = begun.flatMap((dispatch) => (dispatch?.status === "pending" ? [dispatch] : []));
-      return { dispatches, hasMore: waiting.length > dispatches.length };
-    },
-
-    async scheduleBackup(dispatch) {
-      const backupId = backupIdOf(dispatch);
-      const attemptedAt = dispatch.attempts.at(-1)?.startedAt;
-      if (backupId === undefined || attemptedAt === undefined) return false;
-      await model.updateOne(
-        { _id: backupId, agentId: dispatch.agentId, status: "pending", dueAt: null },
-        { $set: { dueAt: new Date(attemptedAt.getTime() + options.backupDelayMs) } },
-      );
-      return true;
-    },
-
-    async finish(dispatch, result) {
-      const earlier = dispatch.attempts.slice(0, -1);
-      const status = dispatch.durable ? durableStatusAfter(result) : statusAfter(earlier, result);
-      const ended = {
-        $mergeObjects: [{ $literal: { ...dispatch.attempts.at(-1), ...result } }, { finishedAt: "$$NOW" }],
-      };
-      const pauseMs = dispatch.durable
-        ? durablePauseMs(dispatch.attempts.length, options.durable)
-        : options.retryDelayMs;
-      // A durable dispatch fails if its next attempt would be too late.
-      const endsAt = { $add: ["$createdAt", options.durable.retriedForMs] };
-      const isOver = dispatch.durable ? { $gt: [fromNow(pauseMs), endsAt] } : false;
-      const isPending = status === "pending";
-      const written = await update(
-        asTaken(dispatch),
-        {
-          status: isPending ? { $cond: [isOver, "failed", "pending"] } : status,
-          attempts: { $concatArrays: [{ $literal: earlier }, [ended]] },
-          holder: null,
-          dueAt: isPending ? { $cond: [isOver, null, fromNow(pauseMs)] } : null,
-        },
-        isChained(dispatch),
-      );
-      return written?.status ?? status;
-    },
-
-    async requeue(dispatches) {
-      if (dispatches.length === 0) return;
-      await model.bulkWrite(
-        dispatches.map((dispatch) => ({
-          updateOne: {
-            filter: { ...asTaken(dispatch), status: "pending" as const },
-            update: released("dueAt", { attempts: INTERRUPTED, holder: null }),
-          },
-        })),
-        { ordered: false },
-      );
-    },
-  };
 }

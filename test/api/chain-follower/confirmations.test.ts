@@ -1,7 +1,7 @@
 // Moves that are announced only once further blocks follow theirs (decision 37).
 import { assert } from "chai";
 
-import { createOutbox, OUTBOX_DEFAULTS } from "../../../api/features/outbox/outbox.ts";
+import { Outbox, OUTBOX_DEFAULTS } from "../../../api/features/outbox/outbox.ts";
 import { outboxModels } from "../../../api/features/outbox/model.ts";
 import { BUYER, bytes32, created, foreignMoves, followerBench, moved, SELLER } from "../../fixtures/follower.ts";
 import { REFUSED } from "../../fixtures/outbox.ts";
@@ -86,7 +86,7 @@ describe("a follower that waits for confirmations", () => {
     await one.step();
     // The bench's clock isn't the database's, by which dispatches are due.
     await bench.dispatches.updateMany({ kind: "immediate" }, { dueAt: new Date(1) });
-    const outbox = createOutbox(outboxModels(bench.connection), { ...OUTBOX_DEFAULTS, backupDelayMs: 0 });
+    const outbox = new Outbox(outboxModels(bench.connection), { ...OUTBOX_DEFAULTS, backupDelayMs: 0 });
     const {
       dispatches: [running],
     } = await outbox.take("agt_seller", "turn", 10);

@@ -8,7 +8,7 @@ import type { Connection } from "mongoose";
 
 import { createIndexes } from "../../../api/db/connection.ts";
 import { paymentModel } from "../../../api/features/fees/payment-model.ts";
-import { createOutbox, OUTBOX_DEFAULTS } from "../../../api/features/outbox/outbox.ts";
+import { Outbox, OUTBOX_DEFAULTS } from "../../../api/features/outbox/outbox.ts";
 import { createWebhookHealth } from "../../../api/features/webhooks/registrations/health.ts";
 import { webhookModel } from "../../../api/features/webhooks/registrations/model.ts";
 import { startTestApi } from "../../fixtures/api.ts";
@@ -124,7 +124,7 @@ describe("the shard keys of docs/operating/scaling.md", () => {
       const { webhookId } = (await call("POST", "", webhook)).body.data;
       await call("PATCH", `/${webhookId}`, { events: ["escrow.released"] });
       await call("POST", `/${webhookId}/ping`);
-      const outbox = createOutbox(api.container.features.outbox.models, OUTBOX_DEFAULTS);
+      const outbox = new Outbox(api.container.features.outbox.models, OUTBOX_DEFAULTS);
       const { dispatches } = await outbox.take(agent.agentId, "turn", 10);
       assert.lengthOf(dispatches, 1);
       const failed = { statusCode: 500, error: null, latencyMs: 1, answer: null };

@@ -7,7 +7,7 @@ import { Dispatcher } from "../../../api/features/outbox/dispatcher.ts";
 import { createLanes } from "../../../api/features/outbox/lanes.ts";
 import { outboxModels } from "../../../api/features/outbox/model.ts";
 import { OUTBOX_TIMINGS } from "../../../api/features/outbox/module.ts";
-import { createOutbox } from "../../../api/features/outbox/outbox.ts";
+import { Outbox } from "../../../api/features/outbox/outbox.ts";
 import { createOutboxWriter, dispatchesOf } from "../../../api/features/outbox/enqueue.ts";
 import type { DispatchTarget } from "../../../api/features/outbox/enqueue.ts";
 import { SLOT_LIMITS } from "../../../api/features/outbox/slots.ts";
@@ -68,7 +68,7 @@ export async function measureFairness(bench: FollowerBench, hangingSellers: numb
   const sender = createWebhookSender({ allowedPrivateHosts: [LOOPBACK] });
   const { outbox: options, outboxPollMs } = OUTBOX_TIMINGS;
   const dispatcher = new Dispatcher({
-    outbox: createOutbox(models, options),
+    outbox: new Outbox(models, options),
     lanes: createLanes(models, options.leaseMs),
     send: ({ url, eventId, bodyJson }, signal) =>
       sender.send({ url, eventId, bodyJson: bodyJson ?? "", secret: "secret", timestamp: 0 }, signal),

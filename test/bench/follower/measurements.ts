@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { createLanes } from "../../../api/features/outbox/lanes.ts";
 import { outboxModels } from "../../../api/features/outbox/model.ts";
-import { createOutbox, OUTBOX_DEFAULTS } from "../../../api/features/outbox/outbox.ts";
+import { Outbox, OUTBOX_DEFAULTS } from "../../../api/features/outbox/outbox.ts";
 import { createOutboxWriter, dispatchesOf } from "../../../api/features/outbox/enqueue.ts";
 import { withTransaction } from "../../../api/db/connection.ts";
 import type { FollowerBench } from "../../fixtures/follower.ts";
@@ -101,7 +101,7 @@ const CLAIMING_AGENTS = 50;
 export async function measureClaims(bench: FollowerBench, waiting: number) {
   await bench.reset();
   const models = outboxModels(bench.connection);
-  const [lanes, outbox] = [createLanes(models, OUTBOX_DEFAULTS.leaseMs), createOutbox(models, OUTBOX_DEFAULTS)];
+  const [lanes, outbox] = [createLanes(models, OUTBOX_DEFAULTS.leaseMs), new Outbox(models, OUTBOX_DEFAULTS)];
   const writer = createOutboxWriter(models);
   const dispatch = (agentId: string, n: number) =>
     dispatchesOf(
