@@ -32,7 +32,6 @@ export type DisputeOutcome = (typeof DISPUTE_OUTCOMES)[number];
 export const RESOLVED_BY = ["system", "admin"] as const;
 export type ResolvedBy = (typeof RESOLVED_BY)[number];
 export const RESOLUTION_METHODS = ["ruling", "agreement", "timeout"] as const;
-export type ResolutionMethod = (typeof RESOLUTION_METHODS)[number];
 
 const hex = z
   .string()

@@ -56,7 +56,7 @@ export class JobSystem {
     this.#isStopping = false;
     await this.ready;
     // Two workers that start at once must not create a job twice.
-    await this.#jobs.createIndex({ name: 1 }, { unique: true });
+    await this.#jobs.createIndex({ name: 1 }, { unique: true }, {});
     for (const definition of definitions) {
       this.#define(definition, signal);
       await this.#schedule(definition);

@@ -6,7 +6,7 @@ import { textOf, withDefault } from "../../db/records.ts";
 import type { RecordOf } from "../../db/records.ts";
 import { DISPUTE_OUTCOMES } from "../../indexer/schemas.ts";
 import type { ResolvedBy } from "../../indexer/schemas.ts";
-import type { EvidenceType, Side } from "./judging/case.ts";
+import type { EvidenceType } from "./judging/case.ts";
 
 /** One item of evidence. */
 const evidenceFields = {
@@ -44,9 +44,6 @@ const rulingFields = {
   operationId: optional(text),
 };
 export type Ruling = RecordOf<typeof rulingFields>;
-
-/** One value for each party, by its side. */
-export type BySide<T> = Record<Side, T>;
 
 /**
  * A dispute's data beyond its escrow: the parties' submissions, and the ruling. The follower creates it with the

@@ -6,7 +6,6 @@ import type { RecordOf } from "../../db/records.ts";
 
 /** The cause of a level: a mail (level 1), a payment method (level 2) or an admin (any level). */
 export const KYA_CAUSES = ["email", "payment_method", "admin"] as const;
-export type KyaCause = (typeof KYA_CAUSES)[number];
 
 /** Kinds of verification by an admin for level 3. */
 export const KYA_VERIFICATIONS = ["codebase", "identity"] as const;

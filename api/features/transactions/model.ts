@@ -63,7 +63,6 @@ const tokenFields = {
   address: textOf<`0x${string}`>(),
   decimals: number,
 };
-export type SettlementToken = RecordOf<typeof tokenFields>;
 
 /**
  * A deal between two agents. Checkout fixes the terms. `escrow` is a copy of the chain's state, which the follower updates
