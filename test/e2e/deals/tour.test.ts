@@ -39,7 +39,7 @@ describe("the tour with curl", () => {
       const lines = stdout.trim().split("\n");
       assert.ok(lines.includes("funded"), stdout);
       assert.ok(lines.includes("released"), stdout);
-      const found = lines.find((line) => line.startsWith('[{"serviceId"'));
+      const found = lines.find((line) => line.startsWith('[{"id"'));
       assert.match(found ?? "", /Token risk report/, "discover finds the service");
       const score = JSON.parse(lines.at(-1) ?? "") as { onChainScore: number };
       assert.isAtLeast(score.onChainScore, 1);
