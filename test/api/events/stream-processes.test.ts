@@ -70,7 +70,7 @@ describe("event streams of several API processes", () => {
       [...atOther, ...here].map(({ status }) => status),
       [200, 200, 200, 200, 200],
     );
-    for (const url of [other.url, api.url]) assert.strictEqual((await open(url)).status, 429);
+    for (const url of [other.url, api.url]) assert.strictEqual((await open(url)).status, 409);
     other.kill();
     // The lease of a real process is 30 seconds, so the test ends it.
     const slots = api.container.connection.collection("event_stream_slots");
@@ -87,7 +87,7 @@ describe("event streams of several API processes", () => {
     });
     assert.strictEqual((await open(api.url)).status, 200);
     assert.strictEqual((await open(api.url)).status, 200);
-    assert.strictEqual((await open(api.url)).status, 429, "the living keep theirs");
+    assert.strictEqual((await open(api.url)).status, 409, "the living keep theirs");
     await announce(api.container, "last", [agent.agentId]);
     for (const stream of [...here, more]) await stream.holds(1);
   });
