@@ -36,7 +36,10 @@ const CLIENTS: Readonly<Record<string, (paid: PaidApi, agent: TestAgent) => Prom
   "x402-axios (v1)": async ({ url, chain }, agent) => {
     const client = axios.create({ baseURL: url, headers: { "x-api-key": agent.apiKey } });
     withPaymentInterceptor(client, chain.walletOf(agent.account) as never);
-    return (await client.get(SERVICES)).status as number;
+    const { status } = await client.get(SERVICES).catch((error: { response?: { data: unknown } }) => {
+      throw new Error(JSON.stringify(error.response?.data), { cause: error });
+    });
+    return status as number;
   },
   "@x402/fetch (v2)": async ({ url }, agent) => {
     const client = new x402Client().register("eip155:*", new ExactEvmScheme(agent.account));
