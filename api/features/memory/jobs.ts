@@ -4,7 +4,7 @@ import type { EmbedEntriesDeps } from "./index/embed-pending.ts";
 import { sweepExpired } from "./entries/sweep.ts";
 import type { SweepDeps } from "./entries/sweep.ts";
 
-const SWEEP_EVERY_MS = 60_000;
+const SWEEP_EVERY_MS = 5_000;
 const EMBED_EVERY_MS = 5_000;
 /** Long enough for the first run with a new model, which embeds every entry. */
 const EMBED_LOCK_MS = 10 * 60_000;
