@@ -111,7 +111,7 @@ const begunAt: Partial<Record<Stage, number>> = {};
 /** Seconds of each stage, from its first check or test to its last. */
 const secondsOf: Partial<Record<Stage, number>> = {};
 
-/** Seconds that the cores of this machine have been busy since its start, whoever kept them so. */
+/** CPU seconds used on this machine since it booted, by all processes. */
 function busySeconds(): number {
   return cpus().reduce((sum, { times }) => sum + (times.user + times.nice + times.sys + times.irq) / 1000, 0);
 }

@@ -33,7 +33,7 @@ export const EXAMPLE = {
 
 /**
  * Examples of what answers hold, by the names of their schemas: recorded from the answers of test/api/docs/examples.test.ts,
- * which compares their shapes and records them anew with `RECORD_EXAMPLES=1`.
+ * which compares their shapes, and re-records them if `RECORD_EXAMPLES=1` is set.
  */
 export const ANSWER_EXAMPLES = JSON.parse(
   readFileSync(new URL("./answer-examples.json", import.meta.url), "utf8"),
