@@ -34,11 +34,11 @@ export function leadOf({ chainTime, wallTime }: Clocks): number {
 
 /**
  * Converts a moment of our clock to a chain's clock. Times that are compared with the chain's are stored this way. The
- * result is the same moment unless the chain is ahead.
- * @param leadSeconds of the chain, from `leadOf`
+ * result is the same moment, or the latest block's time if that is later. So a later moment never gets an earlier time.
+ * @param chainTime of the latest block in unix seconds
  */
-export function byChainClock(moment: Date, leadSeconds: number): Date {
-  return leadSeconds === 0 ? moment : new Date(moment.getTime() + leadSeconds * 1_000);
+export function byChainClock(moment: Date, chainTime: number): Date {
+  return new Date(Math.max(moment.getTime(), chainTime * 1_000));
 }
 
 /** Settings and collaborators of a chain's time. */

@@ -100,13 +100,13 @@ export class DisputeStore {
 
   /**
    * Disputes of a network whose ruling is overdue: not on chain `graceSeconds` after the evidence period.
-   * @param leadSeconds by how much the chain's clock, which ends the period, is ahead of ours
+   * @param chainNow by the chain's clock, which ends the period, in unix seconds
    */
   async overdue(
     network: Network,
-    { graceSeconds, leadSeconds }: { graceSeconds: number; leadSeconds: number },
+    { graceSeconds, chainNow }: { graceSeconds: number; chainNow: number },
   ): Promise<{ count: number; oldestSeconds: number | null }> {
-    const at = byChainClock(this.#deps.now(), leadSeconds).getTime();
+    const at = byChainClock(this.#deps.now(), chainNow).getTime();
     const bound = new Date(at - graceSeconds * MILLISECONDS);
     const filter = { network, isOpen: true, evidenceEndsAt: { $lt: bound } };
     const [count, oldest] = await Promise.all([

@@ -160,9 +160,9 @@ export const disputesModule = defineFeature({
       loops: [...NETWORKS.map((network) => rulers[network].loop), ...sending.loops],
       /** Counts the overdue and held rulings of a network, for readiness and metrics. */
       async delays(network: Network) {
-        const leadSeconds = await reader.leadOn(network);
+        const chainNow = await reader.chainNow(network);
         const [overdue, waiting] = await Promise.all([
-          disputeStore.overdue(network, { graceSeconds: OVERDUE_SECONDS, leadSeconds }),
+          disputeStore.overdue(network, { graceSeconds: OVERDUE_SECONDS, chainNow }),
           sending.waiting(network),
         ]);
         return { overdue: overdue.count, oldestSeconds: overdue.oldestSeconds, held: waiting.problems };

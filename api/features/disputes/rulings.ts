@@ -16,7 +16,7 @@ export interface RulingsOptions {
   disputes: DisputeModel;
   transactions: TransactionModel;
   sending: RulingQueue;
-  reader: Pick<TransactionReader, "leadOn">;
+  reader: Pick<TransactionReader, "chainNow">;
   now: () => Date;
 }
 
@@ -32,6 +32,8 @@ function basisOf(dispute: DisputeRecord, { deliveryProof }: Pick<TransactionReco
   return canonicalJson([disputedAt, reason?.text ?? null, criteriaJson, submittedEvidence(dispute), deliveryProof]);
 }
 
+const later = (one: Date, other: Date | null): Date => (other !== null && other > one ? other : one);
+
 /** Stores rulings: one for each dispute, together with the order to send it. */
 export function createRulings({ connection, disputes, transactions, sending, reader, now }: RulingsOptions) {
   /**
@@ -42,8 +44,8 @@ export function createRulings({ connection, disputes, transactions, sending, rea
   return async function store(subject: RulingSubject, decision: Decision): Promise<Stored> {
     const { dispute, record } = subject;
     const updatedAt = now();
-    // Like every other time in the document.
-    const ruledAt = byChainClock(updatedAt, await reader.leadOn(record.network));
+    // Like every other time in the document. Another process may have dated the payload by a later block.
+    const ruledAt = byChainClock(later(updatedAt, record.payloadReceivedAt), await reader.chainNow(record.network));
     const document = rulingDocument(subject, decision, ruledAt);
     const documentJson = canonicalJson(document);
     const { ruledBy, outcome, buyerPercent } = document;

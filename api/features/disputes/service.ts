@@ -1,6 +1,6 @@
 import { zeroHash } from "viem";
 
-import { byChainClock, leadOf } from "../../chain/chain-time.ts";
+import { byChainClock } from "../../chain/chain-time.ts";
 import type { ChainClient } from "../../chain/chain-client.ts";
 import { moveCall } from "../../chain/calldata.ts";
 import type { ContractCall } from "../../chain/calldata.ts";
@@ -8,7 +8,6 @@ import { EVIDENCE_LIMITS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import { ApiError, validationError } from "../../http/errors.ts";
 import type { Operation } from "../../http/operation.ts";
-import { toUnixSeconds } from "../../lib/clock.ts";
 import { criteriaDocumentSchema, criteriaHashOf } from "../criteria/document.ts";
 import { callTarget } from "../transactions/actions.ts";
 import { windowEnd } from "../transactions/deadlines.ts";
@@ -157,8 +156,7 @@ export class DisputeService {
 
   /** Now by the clock of the deal's chain, because the evidence period is the chain's. */
   #chainMoment({ chainNow }: Pick<Reading, "chainNow">): Date {
-    const moment = this.#deps.now();
-    return byChainClock(moment, leadOf({ chainTime: chainNow, wallTime: toUnixSeconds(moment) }));
+    return byChainClock(this.#deps.now(), chainNow);
   }
 
   /** The dispute of a transaction. */

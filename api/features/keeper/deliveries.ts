@@ -1,7 +1,7 @@
 import type { Connection } from "mongoose";
 import type { Hex } from "viem";
 
-import { byChainClock, leadOf } from "../../chain/chain-time.ts";
+import { byChainClock } from "../../chain/chain-time.ts";
 import { PAYLOAD_GRACE_SECONDS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import { withTransaction } from "../../db/connection.ts";
@@ -53,12 +53,6 @@ export function handoverOf(
 export function createDeliveries({ network, connection, transactions, recorder, progress, now }: DeliveriesDeps) {
   const delivered = { network, status: "delivered", buyerNotifiedAt: null } as const;
 
-  /** Now as the payloads are dated: by our clock, or by the chain's if that is ahead. */
-  function chainMoment(chainNow: number): Date {
-    const moment = now();
-    return byChainClock(moment, leadOf({ chainTime: chainNow, wallTime: toUnixSeconds(moment) }));
-  }
-
   /**
    * Leaves an escrow to its parties and tells the buyer, who may dispute the delivery while the window is open.
    * @returns false if it was notified before, or has moved on
@@ -96,7 +90,7 @@ export function createDeliveries({ network, connection, transactions, recorder, 
      * @returns how many were notified
      */
     async notifyOverdue(chainNow: number): Promise<number> {
-      const at = chainMoment(chainNow);
+      const at = byChainClock(now(), chainNow);
       const latest = Math.min(chainNow, toUnixSeconds(at));
       const end = latest - PAYLOAD_GRACE_SECONDS - TELLING_MARGIN_SECONDS;
       const found = await transactions
@@ -113,7 +107,7 @@ export function createDeliveries({ network, connection, transactions, recorder, 
      * @param chainNow unix seconds of the latest block
      */
     async *finalizable(chainNow: number): AsyncGenerator<{ escrowIds: Hex[]; notified: number }> {
-      const at = chainMoment(chainNow);
+      const at = byChainClock(now(), chainNow);
       let after: Place | undefined;
       for (;;) {
         const page = await transactions

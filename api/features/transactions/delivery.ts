@@ -80,10 +80,10 @@ export function createDelivery(options: DeliveryOptions) {
    * The payload's time is the chain's, because it is compared with the times of the delivery and the dispute.
    */
   async function store(record: TransactionRecord, payload: Record<string, unknown>, proof: Hash): Promise<void> {
-    const leadSeconds = await reader.leadOn(record.network);
+    const chainNow = await reader.chainNow(record.network);
     await withTransaction(options.connection, async (session) => {
       const updatedAt = clock.now();
-      const receivedAt = byChainClock(updatedAt, leadSeconds);
+      const receivedAt = byChainClock(updatedAt, chainNow);
       const stored = await transactions
         .findOneAndUpdate(
           { _id: record._id, network: record.network, escrowId: record.escrowId, responsePayloadJson: null },

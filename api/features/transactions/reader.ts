@@ -1,4 +1,3 @@
-import { leadOf } from "../../chain/chain-time.ts";
 import type { ChainTime } from "../../chain/chain-time.ts";
 import type { Network } from "../../config/constants.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -85,14 +84,13 @@ export function createTransactionReader(options: ReaderOptions) {
       chainTime.latest(),
     ]);
     chainTime.saw(block.timestamp ?? 0);
-    // Read again, because the query may have waited for seconds.
-    const latestTime = await chainTime.latest();
     const escrow = escrowOf(record, escrows);
     return {
       record: withChain(record, escrow),
       role,
       indexedBlock: block.number,
-      chainNow: Math.max(toUnixSeconds(clock.now()), latestTime),
+      // Read again, because the query may have waited for seconds.
+      chainNow: await chainNow(record.network),
     };
   }
 
@@ -121,13 +119,13 @@ export function createTransactionReader(options: ReaderOptions) {
     await transactions.updateOne(ifOlder, { $max: { minBlock: shown } });
   }
 
-  /** Seconds by which a network's clock is ahead of the service's; 0 unless it is far ahead. */
-  async function leadOn(network: Network): Promise<number> {
-    const chainTime = await chainTimes[network].latest();
-    return leadOf({ chainTime, wallTime: toUnixSeconds(clock.now()) });
+  /** The latest of the wall clock and all blocks that this process has seen on a network, in unix seconds. */
+  async function chainNow(network: Network): Promise<number> {
+    const latestTime = await chainTimes[network].latest();
+    return Math.max(toUnixSeconds(clock.now()), latestTime);
   }
 
-  return { find, current, read, remember, leadOn };
+  return { find, current, read, remember, chainNow };
 }
 
 /** Reads transactions for their parties. */

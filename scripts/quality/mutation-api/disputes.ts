@@ -43,15 +43,15 @@ export const DISPUTE_FAULTS: ApiMutant[] = [
   {
     fault: "a payload on a chain whose clock is ahead is dated by the wall clock",
     file: "features/transactions/delivery.ts",
-    from: "const receivedAt = byChainClock(updatedAt, leadSeconds);",
-    to: "const receivedAt = byChainClock(updatedAt, 0 * leadSeconds);",
+    from: "const receivedAt = byChainClock(updatedAt, chainNow);",
+    to: "const receivedAt = byChainClock(updatedAt, 0 * chainNow);",
     tests: CLOCK_TESTS,
   },
   {
     fault: "a ruling on a chain whose clock is ahead is dated by the wall clock",
     file: "features/disputes/rulings.ts",
-    from: "const ruledAt = byChainClock(updatedAt, await reader.leadOn(record.network));",
-    to: "const ruledAt = byChainClock(updatedAt, 0);",
+    from: "byChainClock(later(updatedAt, record.payloadReceivedAt), await reader.chainNow(record.network));",
+    to: "later(updatedAt, record.payloadReceivedAt);",
     tests: CLOCK_TESTS,
   },
   {

@@ -72,17 +72,40 @@ describe("the time of a chain", () => {
 describe("a moment by a chain's clock", () => {
   const WALL_TIME = 1_800_000_000;
   const moment = new Date(WALL_TIME * 1_000 + 789);
-  const secondsLater = (chainTime: number) =>
-    (byChainClock(moment, leadOf({ chainTime, wallTime: WALL_TIME })).getTime() - moment.getTime()) / 1_000;
 
-  it("is the same where the chain is behind, isn't known or is ahead by up to a minute", () => {
-    for (const chainTime of [0, WALL_TIME - 3_600, WALL_TIME, WALL_TIME + 60]) {
-      assert.strictEqual(secondsLater(chainTime), 0);
+  it("is the same where the chain is behind or isn't known", () => {
+    for (const chainTime of [0, WALL_TIME - 3_600, WALL_TIME])
+      assert.deepEqual(byChainClock(moment, chainTime), moment);
+  });
+
+  it("is the second of the latest block where the chain is ahead", () => {
+    for (const lead of [1, 60, 61, 3_600]) {
+      assert.deepEqual(byChainClock(moment, WALL_TIME + lead), new Date((WALL_TIME + lead) * 1_000));
     }
   });
 
-  it("is later by the whole lead of a chain that is further ahead", () => {
-    assert.strictEqual(secondsLater(WALL_TIME + 61), 61);
-    assert.strictEqual(secondsLater(WALL_TIME + 3_600), 3_600);
+  it("never goes back while our clock steps on, whether blocks come or not", () => {
+    const steps = Array.from({ length: 400 }, (_, index) => new Date(moment.getTime() + index * 350));
+    const blocks = [() => 65, (seconds: number) => (seconds < 40 ? 70 : 75), (seconds: number) => seconds + 7_200];
+    for (const latest of blocks) {
+      const times = steps.map((at) => {
+        const seconds = Math.floor(at.getTime() / 1_000) - WALL_TIME;
+        return byChainClock(at, WALL_TIME + latest(seconds)).getTime();
+      });
+      assert.deepEqual(
+        times,
+        times.toSorted((one, other) => one - other),
+      );
+    }
+  });
+});
+
+describe("the lead of a chain's clock", () => {
+  it("is 0 up to a minute, and the whole difference beyond", () => {
+    const wallTime = 1_800_000_000;
+    const leads = [-wallTime, -3_600, 0, 60, 61, 3_600].map((ahead) =>
+      leadOf({ chainTime: wallTime + ahead, wallTime }),
+    );
+    assert.deepEqual(leads, [0, 0, 0, 0, 61, 3_600]);
   });
 });
