@@ -11,6 +11,9 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # The search engine's library is among the optional packages, because there is one for each platform. The binaries of graph-node and Node are not needed.
 RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@graphprotocol/gnd-* node_modules/node-linux-*
+# The encoder's runtime brings 290 MB of binaries for all platforms. It needs glibc, so no Alpine image will do.
+RUN find node_modules/onnxruntime-node/bin/napi-v6 -mindepth 2 -maxdepth 2 \
+  ! -path "*/linux/$(node -p process.arch)" -exec rm -rf {} +
 
 FROM node:24-bookworm-slim AS service
 ENV NODE_ENV=production

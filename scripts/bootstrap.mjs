@@ -79,7 +79,9 @@ async function withLock(run) {
 
 function run(command, args) {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+    // An npm older than `allowScripts` runs the script of onnxruntime-node, which downloads what no processor needs.
+    const env = { ONNXRUNTIME_NODE_INSTALL: "skip", ...process.env };
+    const child = spawn(command, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
     let output = "";
     child.stdout.on("data", (chunk) => (output += chunk));
     child.stderr.on("data", (chunk) => (output += chunk));
