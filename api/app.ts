@@ -1,6 +1,7 @@
 import Koa from "koa";
 
 import { ChainUnavailableError, PriceUnavailableError } from "./chain/errors.ts";
+import { VERSION } from "./config/version.ts";
 import type { Container } from "./container.ts";
 import { isDatabaseOutage } from "./db/connection.ts";
 import { StaticDocument } from "./features/docs/module.ts";
@@ -25,20 +26,17 @@ import { IndexerBehindError, IndexerUnavailableError } from "./indexer/errors.ts
 import { StoppingError } from "./lib/stopping.ts";
 import { DeadlineExceededError } from "./lib/timeout.ts";
 
-/** Version of the HTTP API in the API description. The path prefix is `v1`. */
-const API_VERSION = "1.0.0";
-
 /** Every route of the API. The type checks that the application provides what their handlers need. */
 export const routes: readonly RouteDefinition<FeatureServices & DocsDeps>[] = FEATURE_ROUTES;
 
 /** The API description of the routes for agents, committed as api/openapi.json. It takes 0.2 s of CPU time. */
 export function apiDescription(publicUrl?: string): ApiDescription {
-  return describeApi({ routes: routes.filter((route) => !isForOperators(route)), version: API_VERSION, publicUrl });
+  return describeApi({ routes: routes.filter((route) => !isForOperators(route)), version: VERSION, publicUrl });
 }
 
 /** The API description of the routes for operators. */
 export function operatorDescription(publicUrl?: string): ApiDescription {
-  return describeApi({ routes: routes.filter(isForOperators), version: API_VERSION, publicUrl });
+  return describeApi({ routes: routes.filter(isForOperators), version: VERSION, publicUrl });
 }
 
 const PRICE_RETRY_SECONDS = 60;

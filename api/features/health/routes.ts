@@ -2,6 +2,7 @@ import { z } from "zod";
 
 import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
+import { VERSION } from "../../config/version.ts";
 import { networkSchema, timestampOutput } from "../../http/common-schemas.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import type { NetworkState, Readiness } from "./readiness.ts";
@@ -18,8 +19,13 @@ const health = defineRoute({
   ...shared,
   path: "/health",
   summary: "Reports that the process is alive",
-  responses: { 200: z.object({ status: z.literal("ok"), uptimeSeconds: z.number() }).meta({ id: "Health" }) },
-}).handle(() => ({ status: 200, body: { status: "ok", uptimeSeconds: Math.floor(process.uptime()) } }));
+  responses: {
+    200: z.object({ status: z.literal("ok"), version: z.string(), uptimeSeconds: z.number() }).meta({ id: "Health" }),
+  },
+}).handle(() => ({
+  status: 200,
+  body: { status: "ok", version: VERSION, uptimeSeconds: Math.floor(process.uptime()) },
+}));
 
 const count = z.number().int();
 const probed = z.object({

@@ -3228,6 +3228,7 @@ export type NetworkStatus = {
 
 export type Health = {
   status: "ok";
+  version: string;
   uptimeSeconds: number;
 };
 

@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+
 import { assert } from "chai";
 import { privateKeyToAccount, generatePrivateKey } from "viem/accounts";
 
@@ -12,6 +14,8 @@ import { assertError, assertInvalid, readStack, startTestApi } from "../../fixtu
 import type { TestApi } from "../../fixtures/api.ts";
 import { indexersWith } from "../../fixtures/indexed-agents.ts";
 import { until } from "../../fixtures/until.ts";
+import packageFile from "../../../package.json" with { type: "json" };
+import clientPackage from "../../../sdk/package.json" with { type: "json" };
 
 const SCORE = "/api/v1/agents/score";
 /** An address where nothing listens. */
@@ -27,7 +31,8 @@ describe("health and readiness", () => {
   after(() => api.close());
 
   it("/health reports that the process is alive, and /ready the state of database, search and each network", async () => {
-    assert.deepEqual((await api.request("GET", "/health")).body.status, "ok");
+    const alive = (await api.request("GET", "/health")).body;
+    assert.deepInclude(alive, { status: "ok", version: packageFile.version });
     // A slow check also answers 503; this test is about the healthy state.
     const { body } = await until("everything answers", async () => {
       const answer = await api.request("GET", "/ready");
@@ -38,6 +43,15 @@ describe("health and readiness", () => {
       const { rpc, subgraph } = body.networks[network];
       assert.strictEqual(subgraph.blocksBehind, Math.max(0, rpc.headBlock - subgraph.indexedBlock));
     }
+  });
+
+  it("has one version: of the package, the client, the API description and the newest entry of the change log", async () => {
+    const { body } = await api.request("GET", "/openapi.json");
+    const changeLog = await readFile("CHANGELOG.md", "utf8");
+    assert.deepEqual(
+      [clientPackage.version, body.info.version, /^## (\S+)/m.exec(changeLog)?.[1]],
+      [packageFile.version, packageFile.version, packageFile.version],
+    );
   });
 
   describe("with fake chains", () => {
