@@ -174,7 +174,7 @@ const WIRING: {
   }),
   checkout: ({ listings, kya, criteria }) => ({
     findListing: (serviceId) => listings.listings.get(serviceId),
-    kyaLevelOf: (agentId) => kya.levels.levelOf(agentId),
+    kyaLevelOf: (agentId) => kya.levels.readLevel(agentId),
     evaluator: criteria.evaluator,
   }),
   transactions: ({ events, listings, webhooks }, { env }) => ({

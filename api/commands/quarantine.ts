@@ -113,10 +113,10 @@ async function retry(control: QuarantineControl, command: Command): Promise<numb
   }
   await control.retry(escrows);
   const giveUpAt = performance.now() + waitMs;
-  let outcome = await control.outcomeOf(escrows);
+  let outcome = await control.readOutcome(escrows);
   while (outcome.waiting.length > 0 && performance.now() < giveUpAt) {
     await sleep(POLL_MS);
-    outcome = await control.outcomeOf(escrows);
+    outcome = await control.readOutcome(escrows);
   }
   const { released, failed, waiting } = outcome;
   if (asJson) {

@@ -35,7 +35,7 @@ const DEFAULT_DATABASE = "marketplace";
  */
 export async function connectDatabase(uri: string, log: Logger, databaseName?: string): Promise<Connection> {
   const connection = mongoose.createConnection(uri, {
-    dbName: databaseName ?? databaseNameOf(uri),
+    dbName: databaseName ?? parseDatabaseName(uri),
     autoIndex: false,
     autoCreate: false,
     // Without a connection, a query fails immediately instead of waiting in the client's buffer.
@@ -67,7 +67,7 @@ export async function connectDatabase(uri: string, log: Logger, databaseName?: s
   return connection;
 }
 
-function databaseNameOf(uri: string): string {
+function parseDatabaseName(uri: string): string {
   const path = /^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]*)/.exec(uri)?.[1] ?? "";
   return path === "" ? DEFAULT_DATABASE : path;
 }

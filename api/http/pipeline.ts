@@ -16,7 +16,7 @@ import type { ErrorCode, ValidationIssue } from "./errors.ts";
 import type { RequestState } from "./middleware/request-context.ts";
 import { RequestOperation } from "./operation.ts";
 import type { BudgetState } from "./payment-required.ts";
-import { issuesOf } from "./validation.ts";
+import { toIssues } from "./validation.ts";
 
 /** An answer that is checked against its schema and serialised, but not sent yet. */
 export interface RouteResponse {
@@ -280,7 +280,7 @@ async function parseInput(
     if (schema === undefined) return undefined;
     const parsed = schema.safeParse(value);
     if (parsed.success) return parsed.data;
-    issues.push(...issuesOf(part, parsed.error));
+    issues.push(...toIssues(part, parsed.error));
     return undefined;
   };
   const params = (context as unknown as { params: unknown }).params;

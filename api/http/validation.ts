@@ -7,7 +7,7 @@ import type { ValidationIssue } from "./errors.ts";
 export const MAX_BODY_DEPTH = 32;
 
 /** The issues of one part of a request (`body`, `query`, `params`). Each unknown field is an issue of its own. */
-export function issuesOf(part: string, error: z.ZodError): ValidationIssue[] {
+export function toIssues(part: string, error: z.ZodError): ValidationIssue[] {
   return error.issues.flatMap((issue) => {
     const path = [part, ...issue.path.map(String)].join(".");
     if (issue.code !== "unrecognized_keys") return [{ path, message: issue.message }];

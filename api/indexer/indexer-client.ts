@@ -227,9 +227,9 @@ export function createIndexer(options: IndexerOptions): Indexer {
     return { block, escrows: new Map(answer.escrows.map((escrow) => [escrow.id, escrow])) };
   }
 
-  const laneOf = (lane: ReadLane) =>
+  const createLane = (lane: ReadLane) =>
     joinReads({ maxRunning: LANE_QUERIES[lane], maxIds: JOINED_IDS, read: readEscrows });
-  const lanes = { reads: laneOf("reads"), moves: laneOf("moves") };
+  const lanes = { reads: createLane("reads"), moves: createLane("moves") };
 
   /** Reads once the subgraph has reached the block. Until the timeout, it reads again if another indexer is behind. */
   async function whenIndexed<T>(

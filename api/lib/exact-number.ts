@@ -17,7 +17,7 @@ export function isExactNumber(literal: string): boolean {
   if (!Number.isFinite(number)) return false;
   const written = String(number);
   if (written === literal) return true;
-  const [sent, kept] = [decimalOf(literal), decimalOf(written)];
+  const [sent, kept] = [toDecimal(literal), toDecimal(written)];
   return sent.digits.length <= MAX_WRITTEN_DIGITS && sent.digits === kept.digits && sent.exponent === kept.exponent;
 }
 
@@ -41,7 +41,7 @@ function isSurelyExact(literal: string): boolean {
 const EXPONENT = /[eE]/;
 
 /** A decimal's digits without zeros at either end, and the power of ten that they are multiplied by. The sign is never lost. */
-function decimalOf(literal: string): { digits: string; exponent: number } {
+function toDecimal(literal: string): { digits: string; exponent: number } {
   const mark = literal.search(EXPONENT);
   const mantissa = mark === -1 ? literal : literal.slice(0, mark);
   const power = mark === -1 ? 0 : Number(literal.slice(mark + 1));

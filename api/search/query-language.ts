@@ -1,5 +1,5 @@
 import type { Encoding } from "./embedding/encoder.ts";
-import { searchTerm, wordsOf } from "./embedding/words.ts";
+import { searchTerm, splitWords } from "./embedding/words.ts";
 
 /** Share of function words that only English sentences have. "i" and "a" are words in many languages and don't count. */
 const ENGLISH_SHARE = 0.2;
@@ -15,7 +15,7 @@ const LEAST_KNOWN_SHARE_WITHOUT = 0.5;
  * listings, mostly of translators. An encoder that knows all words understands everything.
  */
 export function isUnderstood(text: string, { knownWordShare }: Pick<Encoding, "knownWordShare">): boolean {
-  const words = wordsOf(text);
+  const words = splitWords(text);
   const functionWords = words.filter((word) => word.length >= SHORTEST_FUNCTION_WORD && searchTerm(word) === null);
   if (functionWords.length > words.length * ENGLISH_SHARE) return true;
   // A few words that the encoder doesn't know can be terms of a trade. Spelled in Latin letters, they keep some meaning.

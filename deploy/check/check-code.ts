@@ -14,7 +14,7 @@ import { refusalOf } from "./check.ts";
  * implementation of other sources isn't a difference, because the sources are ahead of what is deployed; `notesOf`
  * reports it.
  */
-export async function codeDifferencesOf(provider: Provider, deployment: Deployment): Promise<Difference[]> {
+export async function findCodeDifferences(provider: Provider, deployment: Deployment): Promise<Difference[]> {
   const { contracts, governance } = deployment;
   const differences: Difference[] = [];
   const compare = async (title: string, address: string, initCode: string): Promise<void> => {

@@ -12,7 +12,7 @@ import { ADMIN_ROLE, SYSTEM_ROLE } from "./facts.ts";
  * Valid states that an operator should know about: a pause of new escrows or rulings, pending role transfers, a token
  * that can't be valued now, and implementations that the current sources don't compile to.
  */
-export async function notesOf(provider: Provider, deployment: Deployment): Promise<string[]> {
+export async function readNotes(provider: Provider, deployment: Deployment): Promise<string[]> {
   const { contracts, tokens } = deployment;
   const escrow = EscrowV2__factory.connect(contracts.escrow.proxy, provider);
   const score = ScoreV2__factory.connect(contracts.score.proxy, provider);

@@ -2,7 +2,7 @@ import type { Provider } from "ethers";
 
 import { hasCode } from "../system/code.ts";
 import type { Deployment } from "../system/deployment-file.ts";
-import { factsOf } from "./facts.ts";
+import { listFacts } from "./facts.ts";
 
 /** One fact that differs between the file and the chain. */
 export interface Difference {
@@ -21,9 +21,9 @@ export async function stands(provider: Provider, deployment: Deployment): Promis
 }
 
 /** Reads every fact of a deployment file from the chain and returns the differences. */
-export async function differencesOf(provider: Provider, deployment: Deployment): Promise<Difference[]> {
+export async function findDifferences(provider: Provider, deployment: Deployment): Promise<Difference[]> {
   const differences: Difference[] = [];
-  for (const { fact, expected, read, record } of factsOf(provider, deployment)) {
+  for (const { fact, expected, read, record } of listFacts(provider, deployment)) {
     const found = await read().then(
       (value) => ({ actual: String(value), readable: true }),
       (error: unknown) => ({ actual: `not to be read (${refusalOf(error)})`, readable: false }),

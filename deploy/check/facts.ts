@@ -23,7 +23,7 @@ export interface Fact {
 }
 
 /** All facts of a deployment: code, wiring, roles, tokens and timelock. */
-export function factsOf(provider: Provider, deployment: Deployment): Fact[] {
+export function listFacts(provider: Provider, deployment: Deployment): Fact[] {
   return [
     { fact: "chain id", expected: deployment.chainId, read: async () => (await provider.getNetwork()).chainId },
     ...codeFacts(provider, deployment),

@@ -37,7 +37,7 @@ export async function listedTokens(provider: Provider, escrowProxy: string): Pro
  * Compares the list of tokens with the file's: a token that the owner has listed since accepts deposits, so an operator
  * must know about it. Only the check reports it: a repeated deployment and an upgrade go on.
  */
-export async function tokenListDifferencesOf(
+export async function findTokenListDifferences(
   provider: Provider,
   { contracts, tokens }: Deployment,
 ): Promise<Difference[]> {

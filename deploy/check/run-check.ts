@@ -4,10 +4,10 @@ import type { Provider } from "ethers";
 
 import { readDeployment, writeDeployment } from "../system/deployment-file.ts";
 import { problem } from "../system/problem.ts";
-import { codeDifferencesOf } from "./check-code.ts";
-import { notesOf } from "./check-notes.ts";
-import { describeDifferences, differencesOf } from "./check.ts";
-import { tokenListDifferencesOf } from "./listed-tokens.ts";
+import { findCodeDifferences } from "./check-code.ts";
+import { readNotes } from "./check-notes.ts";
+import { describeDifferences, findDifferences } from "./check.ts";
+import { findTokenListDifferences } from "./listed-tokens.ts";
 
 /** The inputs of `hardhat check-deployment`. */
 export interface CheckRun {
@@ -29,17 +29,17 @@ export async function runCheck({ targetName, provider, deploymentsDir, write, lo
   const deployment = await readDeployment(file);
   if (!deployment) throw problem(`${file} does not exist: there is nothing to check`);
 
-  let differences = await differencesOf(provider, deployment);
+  let differences = await findDifferences(provider, deployment);
   const recorded = write ? differences.filter(({ record }) => record) : [];
   for (const { record } of recorded) record?.();
-  if (recorded.length > 0) differences = await differencesOf(provider, deployment);
-  differences.push(...(await tokenListDifferencesOf(provider, deployment)));
-  differences.push(...(await codeDifferencesOf(provider, deployment)));
+  if (recorded.length > 0) differences = await findDifferences(provider, deployment);
+  differences.push(...(await findTokenListDifferences(provider, deployment)));
+  differences.push(...(await findCodeDifferences(provider, deployment)));
   if (differences.length > 0) throw problem(`The chain differs from ${file}:\n${describeDifferences(differences)}`);
   if (recorded.length > 0) {
     await writeDeployment(file, deployment);
     for (const { fact, actual } of recorded) log(`${fact}: ${actual}, recorded`);
   }
-  for (const note of await notesOf(provider, deployment)) log(note);
+  for (const note of await readNotes(provider, deployment)) log(note);
   log(`${targetName}: everything is on the chain as ${file} tells`);
 }

@@ -102,7 +102,7 @@ export async function implementationReports(
 ): Promise<Record<string, ImplementationReport>> {
   const reports: Record<string, ImplementationReport> = {};
   for (const [name, source] of Object.entries(contracts)) {
-    const { input, output, solcVersion } = await compilationOf(hre, `${source}:${name}`);
+    const { input, output, solcVersion } = await readCompilation(hre, `${source}:${name}`);
     // Namespaced structs have no slots of their own. A copy of the sources that declares them as variables gives them
     // slots.
     const namespaced = JSON.parse(
@@ -131,7 +131,7 @@ function unsafeReason(
 }
 
 /** The compiler's input and output for one contract and its imports. */
-async function compilationOf(
+async function readCompilation(
   hre: HardhatRuntimeEnvironment,
   name: string,
 ): Promise<{ input: SolcInput; output: SolcOutput; solcVersion: string }> {
@@ -143,7 +143,7 @@ async function compilationOf(
   const { output } = JSON.parse(await readFile(outputPath, "utf8")) as { output: SolcOutput };
 
   const sourceName = Object.keys(output.sources).find((source) => source.endsWith(name.split(":")[0] ?? name));
-  const needed = importsOf(output, sourceName ?? name);
+  const needed = collectImports(output, sourceName ?? name);
   const only = <T>(all: Record<string, T>): Record<string, T> =>
     Object.fromEntries(Object.entries(all).filter(([source]) => needed.has(source)));
   return {
@@ -154,7 +154,7 @@ async function compilationOf(
 }
 
 /** A source and everything that it imports. */
-function importsOf(output: SolcOutput, sourceName: string): Set<string> {
+function collectImports(output: SolcOutput, sourceName: string): Set<string> {
   const found = new Set<string>();
   const queue = [sourceName];
   for (let next = queue.pop(); next !== undefined; next = queue.pop()) {

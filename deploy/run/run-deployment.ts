@@ -2,10 +2,10 @@ import path from "node:path";
 
 import type { Provider, Signer } from "ethers";
 
-import { codeDifferencesOf } from "../check/check-code.ts";
-import { notesOf } from "../check/check-notes.ts";
+import { findCodeDifferences } from "../check/check-code.ts";
+import { readNotes } from "../check/check-notes.ts";
 import type { Difference } from "../check/check.ts";
-import { describeDifferences, differencesOf, stands } from "../check/check.ts";
+import { describeDifferences, findDifferences, stands } from "../check/check.ts";
 import { DEPLOY_TARGETS, NETWORKS } from "../networks.ts";
 import type { RpcRequest } from "../system/connection.ts";
 import { deploySystem } from "../system/contracts.ts";
@@ -57,7 +57,7 @@ export async function runDeployment(run: DeploymentRun): Promise<Deployment> {
     await verify(provider, recorded);
     await mergeNetworksFile(run.networksFile, recorded);
     log(`${run.targetName}: everything stands as ${file} tells; nothing to do`);
-    for (const note of await notesOf(provider, recorded)) log(note);
+    for (const note of await readNotes(provider, recorded)) log(note);
     return recorded;
   }
   if (recorded && !target.local) {
@@ -67,7 +67,7 @@ export async function runDeployment(run: DeploymentRun): Promise<Deployment> {
   const { roles, governance } = await resolveRoles({ ...run, target });
   const deployment = await deploySystem({ deployer, provider, network, roles, ...(governance && { governance }), log });
   await verify(provider, deployment);
-  refuse(await codeDifferencesOf(provider, deployment));
+  refuse(await findCodeDifferences(provider, deployment));
   await writeDeployment(file, deployment);
   await mergeNetworksFile(run.networksFile, deployment);
   log(`${run.targetName}: deployed and verified; written to ${file}`);
@@ -75,7 +75,7 @@ export async function runDeployment(run: DeploymentRun): Promise<Deployment> {
 }
 
 async function verify(provider: Provider, deployment: Deployment): Promise<void> {
-  refuse(await differencesOf(provider, deployment));
+  refuse(await findDifferences(provider, deployment));
 }
 
 function refuse(differences: readonly Difference[]): void {

@@ -3,14 +3,14 @@ import path from "node:path";
 import type { Provider, Signer } from "ethers";
 
 import { EscrowV2__factory } from "../../typechain-types/factories/contracts/EscrowV2__factory.ts";
-import { describeDifferences, differencesOf } from "../check/check.ts";
+import { describeDifferences, findDifferences } from "../check/check.ts";
 import { implementationOf } from "../system/code.ts";
 import { create2Address, ensureCreated } from "../system/create2.ts";
 import type { ContractKey, Deployment } from "../system/deployment-file.ts";
 import { readDeployment, writeDeployment } from "../system/deployment-file.ts";
 import { BYTECODES, implementationCode, isOfBuild } from "../system/implementations.ts";
 import { problem } from "../system/problem.ts";
-import { proposalOf } from "./timelock.ts";
+import { readProposal } from "./timelock.ts";
 
 /** An implementation to upgrade a proxy to. */
 export interface Candidate {
@@ -81,7 +81,7 @@ export async function runUpgrade(run: UpgradeRun): Promise<UpgradeStep[]> {
     if (step) steps.push(step);
   }
   if (steps.some(({ outcome }) => outcome === "recorded")) await record();
-  const differences = await differencesOf(provider, deployment);
+  const differences = await findDifferences(provider, deployment);
   if (differences.length > 0) {
     throw problem(`The chain differs from ${file}, so nothing was sent:\n${describeDifferences(differences)}`);
   }
@@ -92,7 +92,7 @@ export async function runUpgrade(run: UpgradeRun): Promise<UpgradeStep[]> {
     steps.push(step);
     if (step.outcome === "upgraded") await record();
   }
-  const later = await differencesOf(provider, deployment);
+  const later = await findDifferences(provider, deployment);
   if (later.length > 0) throw problem(`After the upgrade the chain differs:\n${describeDifferences(later)}`);
   return candidates.flatMap(([contract]) => steps.filter((step) => step.contract === contract));
 }
@@ -162,7 +162,7 @@ async function proposeUpgrade(
     log(`  the owner ${owner} has to send to ${proxy}: ${call}`);
     return;
   }
-  const { schedule, execute, readyAt } = await proposalOf(provider, governance, proxy, call);
+  const { schedule, execute, readyAt } = await readProposal(provider, governance, proxy, call);
   log(`  the multisig ${governance.multisig} has to send to the timelock ${governance.timelock}:`);
   if (readyAt === undefined) {
     log(`  first ${schedule}`);

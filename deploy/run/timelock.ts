@@ -20,7 +20,7 @@ export interface Proposal {
  * an earlier implementation) needs a new salt: the first whose operation hasn't been executed. The salt follows from
  * the chain alone, so later runs name the same operation until it is executed.
  */
-export async function proposalOf(
+export async function readProposal(
   provider: Provider,
   governance: DeployedGovernance,
   target: string,

@@ -33,7 +33,7 @@ export interface SystemOptions {
 export async function deploySystem(options: SystemOptions): Promise<Deployment> {
   const { deployer, provider, network, roles, log } = options;
   const facts = NETWORKS[network];
-  const { address, created } = await ensureCreated(deployer, provider, birthCode(roles, listingsOf(facts.tokens)));
+  const { address, created } = await ensureCreated(deployer, provider, birthCode(roles, toListings(facts.tokens)));
   log(`${created ? "created" : "found  "} the three contracts by ${address}`);
 
   const birth = MarketplaceDeployment__factory.connect(address, provider);
@@ -105,7 +105,7 @@ function initialization(roles: DeployedRoles, tokens: readonly TokenFacts[]): Re
       owner,
       treasury,
       pauser,
-      listingsOf(tokens),
+      toListings(tokens),
     ]),
     score: ScoreV2__factory.createInterface().encodeFunctionData("initialize", [owner]),
     resolver: ResolverV2__factory.createInterface().encodeFunctionData("initialize", [
@@ -116,7 +116,7 @@ function initialization(roles: DeployedRoles, tokens: readonly TokenFacts[]): Re
   };
 }
 
-function listingsOf(tokens: readonly TokenFacts[]) {
+function toListings(tokens: readonly TokenFacts[]) {
   return tokens.map((token) => ({
     token: token.address,
     config: {

@@ -81,10 +81,10 @@ async function ruling(narrator: Narrator, deal: Deal, reason: string): Promise<E
     note(`the buyer: ${reason}`);
     const resolved = await deal.dispute.waitForResolution();
     const { document, rationaleHash } = await deal.dispute.ruling();
-    for (const line of linesOf(document)) note(line);
+    for (const line of toLines(document)) note(line);
     note(`${String(resolved.outcome)} by ${String(resolved.resolvedBy)}, ruling ${rationaleHash} on chain`);
     note(`npm run verify-ruling -- ${resolved.disputeId}`);
-    return endingOf(deal, resolved);
+    return toEnding(deal, resolved);
   });
 }
 
@@ -103,19 +103,19 @@ async function agreement(narrator: Narrator, { buyer, seller }: DealParties, dea
     note(`the buyer signs the same and sends both signatures → ${transactionHash}`);
     const resolved = await ofBuyer.waitForResolution();
     note(`${String(resolved.outcome)} ${BUYER_PERCENT}/${100 - BUYER_PERCENT} by ${String(resolved.resolutionMethod)}`);
-    return endingOf(deal, resolved);
+    return toEnding(deal, resolved);
   });
 }
 
 type Resolved = Awaited<ReturnType<Deal["dispute"]["waitForResolution"]>>;
 
-function endingOf({ transactionId }: Deal, resolved: Resolved): Ending {
+function toEnding({ transactionId }: Deal, resolved: Resolved): Ending {
   const { disputeId, outcome, resolutionMethod, rationaleHash } = resolved;
   return { transactionId, disputeId, outcome, method: resolutionMethod, rationaleHash };
 }
 
 /** Facts, votes and reasons of a ruling, a line each. */
-function linesOf(document: Ruling["document"]): string[] {
+function toLines(document: Ruling["document"]): string[] {
   const { facts, checks, model, reasons } = document as {
     facts: { name: string; result: string; detail: string }[];
     checks: { text: string; result: string }[];

@@ -12,10 +12,10 @@ export function takeLock(file: string): ProcessIdentity | undefined {
   const self = identify(process.pid);
   if (self === undefined) throw new Error("The local stack needs /proc to tell its processes apart.");
   const holder = takeLockFile(file, JSON.stringify(self), (content) => {
-    const found = holderOf(content);
+    const found = parseHolder(content);
     return found === undefined || !isRunning(found);
   });
-  return holder === undefined ? undefined : holderOf(holder);
+  return holder === undefined ? undefined : parseHolder(holder);
 }
 
 /**
@@ -35,7 +35,7 @@ export async function withLock<T>(file: string, signal: AbortSignal, work: () =>
 }
 
 /** Parses a lock's content; undefined when this program didn't write it. */
-function holderOf(content: string): ProcessIdentity | undefined {
+function parseHolder(content: string): ProcessIdentity | undefined {
   try {
     return JSON.parse(content) as ProcessIdentity;
   } catch {

@@ -75,7 +75,7 @@ export async function findMongo(
   const onPath = findOnPath("mongod", env["PATH"] ?? "");
   if (onPath === undefined) notTaken.push("no mongod on the PATH");
   else {
-    const version = await versionOf(onPath);
+    const version = await readVersion(onPath);
     if (typeof version === "number") return taken(onPath, `mongod on the PATH (${onPath})`);
     notTaken.push(`${onPath} ${version.problem}`);
   }
@@ -83,7 +83,7 @@ export async function findMongo(
   const fetched = readFetched(cacheDir);
   if (fetched === undefined) notTaken.push("none fetched before");
   else {
-    const version = await versionOf(fetched.path);
+    const version = await readVersion(fetched.path);
     if (typeof version === "number") return taken(fetched.path, `${fetched.from}, fetched before`);
     notTaken.push(`the one fetched before (${fetched.path}) ${version.problem}`);
   }
@@ -94,7 +94,7 @@ export async function findMongo(
   ] as const) {
     try {
       const path = await fetch(cacheDir, env, log);
-      const version = await versionOf(path);
+      const version = await readVersion(path);
       if (typeof version !== "number") throw new Error(`the fetched mongod ${version.problem}`);
       writeFileSync(fetchedFile(cacheDir), JSON.stringify({ path, from }));
       return taken(path, from);
@@ -208,7 +208,7 @@ function findOnPath(name: string, path: string): string | undefined {
 }
 
 /** The major version of a mongod, or why it is unusable. */
-async function versionOf(path: string): Promise<number | { problem: string }> {
+async function readVersion(path: string): Promise<number | { problem: string }> {
   try {
     const { stdout } = await run(path, ["--version"], { timeout: 20_000 });
     const major = Number(/db version v(\d+)\./.exec(stdout)?.[1]);

@@ -30,7 +30,7 @@ type ManifestValues = Readonly<Record<keyof typeof PLACEHOLDERS, string>>;
  */
 export async function compileSubgraph(cacheDir: string, run: RunJob): Promise<string> {
   const files = subgraphFiles(PLACEHOLDERS);
-  const compiled = join(cacheDir, "subgraph", hashOf(files));
+  const compiled = join(cacheDir, "subgraph", hashFiles(files));
   if (existsSync(compiled)) return compiled;
   const work = `${compiled}.${randomUUID()}`;
   for (const [path, text] of files) writeText(join(work, path), text);
@@ -52,7 +52,7 @@ export async function compileSubgraph(cacheDir: string, run: RunJob): Promise<st
  */
 export async function buildSubgraphProject(target: SubgraphTarget, dir: string, run: RunJob): Promise<void> {
   rmSync(dir, { recursive: true, force: true });
-  for (const [path, text] of subgraphFiles(valuesOf(target))) writeText(join(dir, path), text);
+  for (const [path, text] of subgraphFiles(toValues(target))) writeText(join(dir, path), text);
   await runGraphCli(dir, run);
 }
 
@@ -62,7 +62,7 @@ export async function buildSubgraphProject(target: SubgraphTarget, dir: string, 
  * @returns the absolute path of the manifest
  */
 export function renderSubgraph(compiled: string, target: SubgraphTarget, outDir: string): string {
-  const values = valuesOf(target);
+  const values = toValues(target);
   let manifest = readFileSync(join(compiled, "subgraph.yaml"), "utf8");
   for (const [name, placeholder] of Object.entries(PLACEHOLDERS)) {
     if (!manifest.includes(placeholder)) throw new Error(`The compiled manifest has no place for ${name}.`);
@@ -98,7 +98,7 @@ export function renderDummySubgraph(compiled: string, network: NetworkName, outD
   return path;
 }
 
-function valuesOf(target: SubgraphTarget): ManifestValues {
+function toValues(target: SubgraphTarget): ManifestValues {
   return {
     network: target.network,
     startBlock: String(target.startBlock),
@@ -148,7 +148,7 @@ export function readSchema(): string {
     .join("\n");
 }
 
-function hashOf(files: ReadonlyMap<string, string>): string {
+function hashFiles(files: ReadonlyMap<string, string>): string {
   const hash = createHash("sha256");
   for (const [path, text] of files) hash.update(path).update("\0").update(text).update("\0");
   return hash.digest("hex").slice(0, 16);

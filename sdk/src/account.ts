@@ -1,7 +1,7 @@
 import { RefusedError } from "./errors.ts";
 import type * as wire from "./generated/api-types.ts";
 import type { CallOptions, Http } from "./http.ts";
-import { networksOf } from "./networks.ts";
+import { readNetworks } from "./networks.ts";
 import { paginate } from "./pagination.ts";
 import type { Page } from "./pagination.ts";
 import { signPaymentMethod } from "./payment-method.ts";
@@ -64,7 +64,7 @@ export class Account {
   async linkPaymentMethod(symbol = "USDC", options: CallOptions = {}): Promise<KyaStatus> {
     const wallet = this.#wallet;
     if (wallet === undefined) throw new RefusedError("this agent has no wallet: pass one to Marketplace.agent");
-    const [networks, { agentId }] = await Promise.all([networksOf(this.#http, options), this.usage(options)]);
+    const [networks, { agentId }] = await Promise.all([readNetworks(this.#http, options), this.usage(options)]);
     const network = networks.find(({ chainId }) => chainId === wallet.chain.id);
     if (network === undefined) throw new RefusedError(`no deals settle on the wallet's chain ${wallet.chain.id}`);
     const token = network.tokens.find((candidate) => candidate.symbol === symbol);

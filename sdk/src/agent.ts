@@ -16,7 +16,7 @@ import type { ApiRequest, ApiResponse, CallOptions, CreateOptions, Http } from "
 import { Listings } from "./listings.ts";
 import { Memory } from "./memory.ts";
 import { Messages } from "./messages.ts";
-import { networksOf } from "./networks.ts";
+import { readNetworks } from "./networks.ts";
 import { paginate } from "./pagination.ts";
 import type { Page } from "./pagination.ts";
 import { parseRecord } from "./records.ts";
@@ -142,7 +142,7 @@ export class Agent {
   /** The escrow contract on the wallet's chain, for calls outside of a deal. */
   async escrowContract(options: CallOptions = {}): Promise<EscrowContract> {
     const wallet = this.#requireWallet();
-    const networks = await networksOf(this.#parts.http, options);
+    const networks = await readNetworks(this.#parts.http, options);
     const found = networks.find(({ chainId }) => chainId === wallet.chain.id);
     if (found === undefined) throw new RefusedError(`no deals settle on the wallet's chain ${wallet.chain.id}`);
     return new EscrowContract(wallet, this.#trusted(found.network, found.contracts.escrow));

@@ -5,7 +5,7 @@ import { paginate } from "./pagination.ts";
 import type { Page } from "./pagination.ts";
 import { parseRecord, parseTransaction } from "./records.ts";
 import type { Transaction, TransactionWithActions } from "./records.ts";
-import { retryAfterSecondsOf } from "./retry.ts";
+import { parseRetryAfter } from "./retry.ts";
 import { poll } from "./waiting.ts";
 import type { Attempt, Patience } from "./waiting.ts";
 
@@ -58,7 +58,7 @@ export class DealRequests {
       const request = { method: "POST", path: this.#transactionPath + path, body, ...limitsOf(patience) } as const;
       const answer = await this.#http.send<{ data: wire.Transaction }>(request);
       if (answer.status === 200) return { result: parseRecord(answer.body.data) };
-      return { retryAfterSeconds: retryAfterSecondsOf(answer.headers.get("retry-after")) };
+      return { retryAfterSeconds: parseRetryAfter(answer.headers.get("retry-after")) };
     };
     const isLag = (error: unknown) =>
       isTransient(error) || (error instanceof ApiError && error.code !== undefined && lagCodes.includes(error.code));

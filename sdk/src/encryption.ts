@@ -108,9 +108,9 @@ export async function encryptWith(
 ): Promise<EncryptedContent> {
   const recipient = publicKeyBytes(recipientPublicKey);
   const ephemeral = secp256k1.getPublicKey(ephemeralSecretKey, false);
-  const key = await keyOf(sharedX(ephemeralSecretKey, recipient), ephemeral, recipient, "encrypt");
+  const key = await deriveKey(sharedX(ephemeralSecretKey, recipient), ephemeral, recipient, "encrypt");
   const header = { ephemeralPublicKey: `0x${bytesToHex(ephemeral)}`, iv: toBase64(iv) };
-  const plaintext = plaintextOf(message);
+  const plaintext = toPlaintext(message);
   const sealed = new Uint8Array(
     await crypto.subtle.encrypt(parametersOf(iv, associatedData(message, header)), key, plaintext),
   );
@@ -142,9 +142,9 @@ export async function decrypt(privateKey: Hex, message: SealedMessage, options: 
   if ((encrypted.v as number) !== VERSION || (encrypted.alg as string) !== ENCRYPTION_ALGORITHM) {
     throw new DecryptionError("unsupported", `version ${String(encrypted.v)} of ${encrypted.alg} is unknown`);
   }
-  const { ephemeral, iv, sealed } = partsOf(encrypted);
+  const { ephemeral, iv, sealed } = parseParts(encrypted);
   const recipient = secp256k1.getPublicKey(secretKey, false);
-  const key = await keyOf(sharedX(secretKey, ephemeral), ephemeral, recipient, "decrypt");
+  const key = await deriveKey(sharedX(secretKey, ephemeral), ephemeral, recipient, "decrypt");
   let plaintext: string;
   try {
     const opened = await crypto.subtle.decrypt(parametersOf(iv, associatedData(message, encrypted)), key, sealed);
@@ -163,7 +163,7 @@ export async function decrypt(privateKey: Hex, message: SealedMessage, options: 
 
 const isText = ({ contentType }: MessageBinding): boolean => contentType.startsWith("text/");
 
-function plaintextOf(message: PlainMessage): Uint8Array<ArrayBuffer> {
+function toPlaintext(message: PlainMessage): Uint8Array<ArrayBuffer> {
   const { body, contentType } = message;
   if (!isText(message)) {
     const text = jsonText(body);
@@ -193,7 +193,7 @@ function sharedX(secretKey: Uint8Array, publicKey: Uint8Array): Uint8Array {
 }
 
 /** Both public keys are in the salt, so the key belongs to this pair alone. */
-function keyOf(shared: Uint8Array, ephemeral: Uint8Array, recipient: Uint8Array, usage: "encrypt" | "decrypt") {
+function deriveKey(shared: Uint8Array, ephemeral: Uint8Array, recipient: Uint8Array, usage: "encrypt" | "decrypt") {
   const bytes = hkdf(sha256, shared, concatBytes(ephemeral, recipient), utf8ToBytes(INFO), KEY_BYTES);
   return crypto.subtle.importKey("raw", new Uint8Array(bytes), "AES-GCM", false, [usage]);
 }
@@ -216,7 +216,7 @@ function secretKeyBytes(privateKey: unknown): Uint8Array {
   return hexToBytes(privateKey.slice(2));
 }
 
-function partsOf({ ephemeralPublicKey, iv, ciphertext, tag }: EncryptedContent) {
+function parseParts({ ephemeralPublicKey, iv, ciphertext, tag }: EncryptedContent) {
   try {
     const parts = {
       ephemeral: publicKeyBytes(ephemeralPublicKey),

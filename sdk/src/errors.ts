@@ -30,7 +30,7 @@ export class ApiError extends MarketplaceError {
   readonly body: unknown;
 
   constructor({ method, path, status, body, retryAfterSeconds }: ApiFailure) {
-    const { error, code, details } = fieldsOf(body);
+    const { error, code, details } = parseFields(body);
     super(`${method} ${path} answered ${status}${code === undefined ? "" : ` ${code}`}: ${error}`);
     this.status = status;
     this.code = code;
@@ -114,7 +114,7 @@ export function isTransient(error: unknown): boolean {
   return error instanceof NetworkError || error instanceof TimeoutError;
 }
 
-function fieldsOf(body: unknown): { error: string; code: string | undefined; details: unknown } {
+function parseFields(body: unknown): { error: string; code: string | undefined; details: unknown } {
   if (typeof body !== "object" || body === null) {
     return { error: String(body).slice(0, 200), code: undefined, details: undefined };
   }

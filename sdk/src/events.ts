@@ -94,7 +94,7 @@ export class AgentEvents {
     });
     return {
       position: headers.get("x-event-stream-position") ?? undefined,
-      events: eventsOf(body, silenceMs, silence),
+      events: readEvents(body, silenceMs, silence),
     };
   }
 }
@@ -105,7 +105,7 @@ function isFull(error: unknown): boolean {
 }
 
 /** The events of an answer, and undefined for what only shows that the connection is alive. */
-async function* eventsOf(
+async function* readEvents(
   body: ReadableStream<Uint8Array>,
   silenceMs: number,
   silence: AbortController,

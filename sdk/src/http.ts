@@ -1,6 +1,6 @@
 import { ApiError, NetworkError, TimeoutError } from "./errors.ts";
 import { jsonText } from "./json.ts";
-import { RetryPolicy, retryAfterSecondsOf } from "./retry.ts";
+import { RetryPolicy, parseRetryAfter } from "./retry.ts";
 import type { RetryOptions } from "./retry.ts";
 import { pause } from "./waiting.ts";
 
@@ -126,7 +126,7 @@ export class Http {
       late.abort();
     }, timeoutMs);
     try {
-      const response = await fetch(addressOf(url, path, query), {
+      const response = await fetch(buildAddress(url, path, query), {
         headers: { ...this.#headers({ method: "GET", path }, false), ...headers },
         signal: AbortSignal.any([signal, late.signal]),
         redirect: "error",
@@ -151,7 +151,7 @@ export class Http {
     let response: Response;
     let answer: string;
     try {
-      response = await fetch(addressOf(url, path, request.query), {
+      response = await fetch(buildAddress(url, path, request.query), {
         method,
         headers: this.#headers(request, text !== undefined),
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
@@ -192,11 +192,11 @@ function failure(method: string, path: string, { status, headers }: Response, bo
     path,
     status,
     body,
-    retryAfterSeconds: retryAfterSecondsOf(headers.get("retry-after")),
+    retryAfterSeconds: parseRetryAfter(headers.get("retry-after")),
   });
 }
 
-function addressOf(base: string, path: string, query: object = {}): URL {
+function buildAddress(base: string, path: string, query: object = {}): URL {
   const url = new URL(base.replace(/\/+$/, "") + path);
   for (const [name, value] of Object.entries(query) as [string, string | number | bigint | undefined][]) {
     if (value !== undefined) url.searchParams.set(name, String(value));

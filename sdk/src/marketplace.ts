@@ -4,7 +4,7 @@ import { Agent } from "./agent.ts";
 import type * as wire from "./generated/api-types.ts";
 import { Http } from "./http.ts";
 import type { CallOptions, HttpOptions } from "./http.ts";
-import { networksOf } from "./networks.ts";
+import { readNetworks } from "./networks.ts";
 import type { NetworkStatus } from "./networks.ts";
 import { parseRecord } from "./records.ts";
 import type { DiscoverResult, Network, Parsed } from "./records.ts";
@@ -151,7 +151,7 @@ export class Marketplace {
 
   /** The settlement networks with contracts and tokens. */
   async networks(options: CallOptions = {}): Promise<NetworkStatus[]> {
-    return networksOf(this.#http, options);
+    return readNetworks(this.#http, options);
   }
 
   get #publicUrl(): string {

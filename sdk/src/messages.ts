@@ -73,7 +73,7 @@ export class Messages {
   async sendEncrypted(message: NewSecret, options: SecretOptions = {}): Promise<Message> {
     const { publicKey, walletAddress, ...call } = options;
     const { body, toAgentId, contentType = typeof body === "string" ? "text/plain" : "application/json" } = message;
-    const key = publicKey ?? (await this.#publicKeyOf(toAgentId, call));
+    const key = publicKey ?? (await this.#readPublicKey(toAgentId, call));
     if (walletAddress !== undefined && publicKeyToAddress(key).toLowerCase() !== walletAddress.toLowerCase()) {
       throw new RefusedError(`the public key of ${toAgentId} isn't that of the wallet ${walletAddress}`);
     }
@@ -175,7 +175,7 @@ export class Messages {
     return paginate((cursor) => this.#http.get<Page<Message>>(PATH, { query: { ...query, cursor }, ...options }));
   }
 
-  async #publicKeyOf(agentId: string, options: CallOptions): Promise<Hex> {
+  async #readPublicKey(agentId: string, options: CallOptions): Promise<Hex> {
     const path = `/api/v1/agents/${encodeURIComponent(agentId)}/public-key`;
     return (await this.#http.get<{ publicKey: Hex }>(path, options)).publicKey;
   }

@@ -10,7 +10,7 @@ export type NetworkStatus = Omit<wire.NetworksListResponse["data"][number], "con
 };
 
 /** The settlement networks as the API describes them. */
-export async function networksOf(http: Http, options: CallOptions = {}): Promise<NetworkStatus[]> {
+export async function readNetworks(http: Http, options: CallOptions = {}): Promise<NetworkStatus[]> {
   const { data } = await http.get<wire.NetworksListResponse>("/api/v1/networks", options);
   return data.map((network) => ({
     ...network,

@@ -63,7 +63,7 @@ function wasRefusedBeforeWork(error: unknown): boolean {
 }
 
 /** Seconds of a `Retry-After` header, which contains seconds or a date; undefined without the header. */
-export function retryAfterSecondsOf(header: string | null, now = Date.now()): number | undefined {
+export function parseRetryAfter(header: string | null, now = Date.now()): number | undefined {
   if (header === null) return undefined;
   if (/^\d+$/.test(header.trim())) return Number(header);
   const at = Date.parse(header);

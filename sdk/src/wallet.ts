@@ -48,7 +48,7 @@ export async function write(
     const request = { ...call, account: wallet.account };
     const gas = withRoom(await estimateContractGas(wallet, request));
     const hash = await wallet.writeContract({ ...request, gas, chain: wallet.chain });
-    return await receiptOf(wallet, call.functionName, hash, options);
+    return await waitForReceipt(wallet, call.functionName, hash, options);
   } catch (error) {
     throw explained(call.functionName, error);
   }
@@ -63,10 +63,10 @@ export async function sendCall(
   const request = { account: wallet.account, to: call.to, data: call.data, value: BigInt(call.value ?? 0) };
   const gas = withRoom(await estimateGas(wallet, request));
   const hash = await wallet.sendTransaction({ ...request, gas, chain: wallet.chain });
-  return receiptOf(wallet, "the call", hash, options);
+  return waitForReceipt(wallet, "the call", hash, options);
 }
 
-async function receiptOf(
+async function waitForReceipt(
   wallet: Wallet,
   functionName: string,
   hash: Hex,

@@ -73,7 +73,7 @@ export async function verifyWebhook(
   const secrets = typeof secret === "string" ? [secret] : secret;
   const matches = await Promise.all(secrets.map((candidate) => isSigned(candidate, signature, signed)));
   if (!matches.includes(true)) throw new WebhookVerificationError("wrong_signature");
-  return eventOf(rawBody);
+  return parseEvent(rawBody);
 }
 
 const encoder = new TextEncoder();
@@ -95,7 +95,7 @@ function joined(prefix: string, rawBody: string | Uint8Array): Uint8Array<ArrayB
   return whole;
 }
 
-function eventOf(rawBody: string | Uint8Array): WebhookEvent {
+function parseEvent(rawBody: string | Uint8Array): WebhookEvent {
   try {
     return JSON.parse(typeof rawBody === "string" ? rawBody : new TextDecoder().decode(rawBody)) as WebhookEvent;
   } catch {

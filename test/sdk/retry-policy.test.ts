@@ -1,7 +1,7 @@
 import { assert } from "chai";
 
 import { ApiError, NetworkError } from "../../sdk/src/index.ts";
-import { retryAfterSecondsOf, RetryPolicy } from "../../sdk/src/retry.ts";
+import { parseRetryAfter, RetryPolicy } from "../../sdk/src/retry.ts";
 
 const refusal = (status: number, retryAfterSeconds?: number, code = "some_code") =>
   new ApiError({ method: "GET", path: "/", status, body: { error: "no", code }, retryAfterSeconds });
@@ -30,10 +30,10 @@ describe("the pause before another attempt", () => {
 
   it("reads Retry-After in seconds and as a date", () => {
     const now = Date.parse("2026-03-01T00:00:00Z");
-    assert.strictEqual(retryAfterSecondsOf("120", now), 120);
-    assert.strictEqual(retryAfterSecondsOf("Sun, 01 Mar 2026 00:00:30 GMT", now), 30);
-    assert.strictEqual(retryAfterSecondsOf("Sun, 01 Mar 2026 00:00:00 GMT", now + 5_000), 0);
-    assert.isUndefined(retryAfterSecondsOf("soon", now));
-    assert.isUndefined(retryAfterSecondsOf(null, now));
+    assert.strictEqual(parseRetryAfter("120", now), 120);
+    assert.strictEqual(parseRetryAfter("Sun, 01 Mar 2026 00:00:30 GMT", now), 30);
+    assert.strictEqual(parseRetryAfter("Sun, 01 Mar 2026 00:00:00 GMT", now + 5_000), 0);
+    assert.isUndefined(parseRetryAfter("soon", now));
+    assert.isUndefined(parseRetryAfter(null, now));
   });
 });

@@ -79,10 +79,10 @@ export class Sender<R extends SendingRecord> {
       await this.#progress.move(record, "queued", { dueAt: this.#inMs(timings.pollMs) });
       return;
     }
-    const call = work.callOf(record);
+    const call = work.buildCall(record);
     const estimate = await chain.estimateGas({ from, ...call });
     if (typeof estimate !== "bigint") {
-      const found = work.obstacleOf(record, estimate);
+      const found = work.toObstacle(record, estimate);
       if (found.kind === "done") return this.#conclude(record, head);
       return this.#progress.hold(record, found.problem, found.detail);
     }

@@ -82,7 +82,7 @@ export class Signing<R extends SendingRecord> {
   ): Promise<Flight<R> | "taken" | undefined> {
     const { network, work, store, log, now, timings } = this.#deps;
     const { gas, nonce, maxFeePerGas, maxPriorityFeePerGas } = terms;
-    const signed = await signer.sign({ ...work.callOf(record), ...terms });
+    const signed = await signer.sign({ ...work.buildCall(record), ...terms });
     const extra = await work.budget?.reserve(record, { wei: gas * maxFeePerGas, raw: signed.raw, head });
     const attempt: SigningAttempt = {
       ...signed,

@@ -50,14 +50,14 @@ export interface Work<R extends SendingRecord> {
   factsOf(record: R): Readonly<Record<string, unknown>>;
   /** The wallet that may sign; undefined where this service has no key. */
   signerOf(record: R): TransactionSigner | undefined;
-  callOf(record: R): { to: Address; data: Hex };
+  buildCall(record: R): { to: Address; data: Hex };
   /**
    * The obstacle to the call at the latest block or at another one. `from` is the wallet that would send it;
    * without one only the state of the chain counts.
    */
   obstacle(record: R, at: { from?: Address | undefined; blockNumber?: number }): Promise<Obstacle | undefined>;
   /** The obstacle behind a failed estimate. */
-  obstacleOf(record: R, revert: { name: string; args: readonly unknown[] }): Obstacle;
+  toObstacle(record: R, revert: { name: string; args: readonly unknown[] }): Obstacle;
   /** The event that ended the work, if it is among the latest blocks. */
   findConclusion(record: R, head: number): Promise<Conclusion | undefined>;
   /** Undefined without a limit. */

@@ -124,7 +124,7 @@ const readAgent = defineRoute({
   responses: { 200: dataOf(agentOutput) },
   errors: ["not_found"],
 }).handle(async ({ params }, { agents, agentRegistry }: RegistryDeps) => {
-  const entry = await agentRegistry.entryOf(await agents.byId(params.id));
+  const entry = await agentRegistry.toEntry(await agents.byId(params.id));
   return { status: 200, body: { success: true, data: presentAgent(entry) } };
 });
 

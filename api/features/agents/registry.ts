@@ -44,7 +44,7 @@ export interface AgentRegistry {
   /** A page of agents, and the position after which the next one starts; null on the last page. */
   list(query: RegistryQuery): Promise<{ entries: RegistryEntry[]; next: RegistryPosition | null }>;
   /** Adds scores and similar agents to a record. */
-  entryOf(record: AgentRecord): Promise<RegistryEntry>;
+  toEntry(record: AgentRecord): Promise<RegistryEntry>;
 }
 
 /** A name as the registry compares it. Letters that only differ in case or in their compatibility form are equal. */
@@ -116,7 +116,7 @@ export interface AgentRegistryDeps {
 
 /** The registry in the database. */
 export function createAgentRegistry({ models: { agents }, standings, similarNames }: AgentRegistryDeps): AgentRegistry {
-  async function entriesOf(records: readonly AgentRecord[]): Promise<RegistryEntry[]> {
+  async function readEntries(records: readonly AgentRecord[]): Promise<RegistryEntry[]> {
     const wallets = records.map(({ walletKey }) => walletKey);
     const [onMainnet, similar] = await Promise.all([standings.of(MAINNET, wallets), similarNames.olderThan(records)]);
     return records.map((record) => {
@@ -136,10 +136,10 @@ export function createAgentRegistry({ models: { agents }, standings, similarName
       const page = found.slice(0, query.limit);
       const last = page.at(-1);
       const hasMore = found.length > query.limit && last !== undefined;
-      return { entries: await entriesOf(page), next: hasMore ? positionOf(registryOrderOf(query), last) : null };
+      return { entries: await readEntries(page), next: hasMore ? positionOf(registryOrderOf(query), last) : null };
     },
-    async entryOf(record) {
-      const [entry] = await entriesOf([record]);
+    async toEntry(record) {
+      const [entry] = await readEntries([record]);
       if (entry === undefined) throw new RangeError("unreachable: one record gives one entry");
       return entry;
     },

@@ -127,7 +127,7 @@ const readTrust = defineRoute({
   const { network, limit, cursor } = query;
   const record = await agents.byId(params.id);
   const [{ scores }, history, declines] = await Promise.all([
-    agentRegistry.entryOf(record),
+    agentRegistry.toEntry(record),
     historyReaders[network].agentHistory(record.walletAddress, {
       before: cursor === undefined ? undefined : BigInt(cursor.before),
       first: limit + 1,

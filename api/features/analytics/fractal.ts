@@ -31,7 +31,7 @@ export function analyseSeries(series: readonly number[]): FractalAnswer {
   if (series.length < MIN_SERIES_LENGTH) return { hurst: null, fractalDimension: null, reason: "too_short" };
   const scaled = centred(series);
   if (scaled === undefined) return { hurst: null, fractalDimension: null, reason: "constant" };
-  const exponents = { hurst: hurstOf(scaled), fractalDimension: higuchiDimension(scaled) };
+  const exponents = { hurst: estimateHurst(scaled), fractalDimension: higuchiDimension(scaled) };
   const isWhole = exponents.hurst !== null && exponents.fractalDimension !== null;
   return { ...exponents, reason: isWhole ? null : "too_regular" };
 }
@@ -51,15 +51,15 @@ function centred(series: readonly number[]): number[] | undefined {
  * The exponent with which the fluctuation of the summed series grows with the length of a window: 0.5 for uncorrelated
  * values, 1 for pink noise, H for fractional Gaussian noise and H + 1 for fractional Brownian motion.
  */
-function hurstOf(series: readonly number[]): number | null {
+function estimateHurst(series: readonly number[]): number | null {
   let sum = 0;
   const profile = series.map((value) => (sum += value));
-  const points = windowsOf(series.length).map((size): [number, number] => [size, fluctuationOf(profile, size)]);
-  return slopeOf(points);
+  const points = listWindows(series.length).map((size): [number, number] => [size, computeFluctuation(profile, size)]);
+  return fitSlope(points);
 }
 
 /** Window lengths, evenly spaced in their logarithm. */
-function windowsOf(length: number): number[] {
+function listWindows(length: number): number[] {
   const longest = Math.max(Math.floor(length / 4), 2 * MIN_WINDOW);
   const sizes = new Set<number>();
   for (let step = 0; ; step += 1) {
@@ -70,7 +70,7 @@ function windowsOf(length: number): number[] {
 }
 
 /** Root mean square of what remains of the profile in windows from both ends, each less its line of best fit. */
-function fluctuationOf(profile: readonly number[], size: number): number {
+function computeFluctuation(profile: readonly number[], size: number): number {
   const windows = Math.floor(profile.length / size);
   let squares = 0;
   for (let window = 0; window < windows; window += 1) {
@@ -96,7 +96,7 @@ function higuchiDimension(series: readonly number[]): number | null {
     1 / (index + 1),
     curveLength(series, index + 1),
   ]);
-  return slopeOf(points);
+  return fitSlope(points);
 }
 
 /** Mean length of the curves through every `interval`-th point, one for each start. */
@@ -119,7 +119,7 @@ const at = (series: readonly number[], index: number): number => series[index] ?
  * Slope of the line of best fit through the logarithms, without points of size 0 but for rounding. Null with fewer than two:
  * a single value before zeros leaves a profile of straight lines, for example.
  */
-function slopeOf(points: readonly [number, number][]): number | null {
+function fitSlope(points: readonly [number, number][]): number | null {
   const logs = points
     .filter(([, value]) => value > ROUNDING)
     .map(([x, value]): [number, number] => [Math.log(x), Math.log(value)]);

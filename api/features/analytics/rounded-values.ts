@@ -19,7 +19,7 @@ export class RoundedValues {
 
   /** Adds a value of 0 or more. */
   add(value: bigint): void {
-    this.#count(keyOf(value), 1);
+    this.#count(toKey(value), 1);
   }
 
   /** Adds all values of another. */
@@ -36,8 +36,8 @@ export class RoundedValues {
     let first: bigint | undefined;
     for (const key of [...this.#counts.keys()].sort((one, other) => one - other)) {
       below += this.#counts.get(key) ?? 0;
-      if (below > lower) first ??= valueOf(key);
-      if (first !== undefined && below > upper) return (first + valueOf(key)) / 2n;
+      if (below > lower) first ??= fromKey(key);
+      if (first !== undefined && below > upper) return (first + fromKey(key)) / 2n;
     }
     throw new RangeError(`${this.#size} values have no middle`);
   }
@@ -48,13 +48,13 @@ export class RoundedValues {
   }
 }
 
-function keyOf(value: bigint): number {
+function toKey(value: bigint): number {
   const text = String(value);
   const dropped = Math.max(0, text.length - DIGITS);
   const kept = Number(text.slice(0, DIGITS)) + (Number(text[DIGITS] ?? 0) >= LEAST_ROUNDED_UP ? 1 : 0);
   return kept === SCALE ? (dropped + 1) * SCALE + SCALE / BASE : dropped * SCALE + kept;
 }
 
-function valueOf(key: number): bigint {
+function fromKey(key: number): bigint {
   return BigInt(key % SCALE) * BigInt(BASE) ** BigInt(Math.floor(key / SCALE));
 }

@@ -78,7 +78,7 @@ const readFractal = defineRoute({
     length,
   });
   const span = { start: start.toISOString(), end: end.toISOString() };
-  const data = { metric, scope, network, ...span, ...answerOf(values), indexedBlock };
+  const data = { metric, scope, network, ...span, ...toAnswer(values), indexedBlock };
   return { status: 200, body: { success: true, data } };
 });
 
@@ -94,9 +94,9 @@ const analyseFractal = defineRoute({
     .strictObject({ series: z.array(z.number()).min(MIN_SERIES_LENGTH).max(FRACTAL_MAX_LENGTH) })
     .meta({ id: "SeriesRequest", examples: [{ series: [1, 3, 2, 5, 4, 6, 5, 8, 7, 9, 6, 8, 9, 7, 11, 10] }] }),
   responses: { 200: dataOf(z.object(exponents).meta({ id: "SeriesExponents" })) },
-}).handle(({ body }) => ({ status: 200, body: { success: true, data: answerOf(body.series) } }));
+}).handle(({ body }) => ({ status: 200, body: { success: true, data: toAnswer(body.series) } }));
 
-function answerOf(series: number[]) {
+function toAnswer(series: number[]) {
   return { length: series.length, series, ...analyseSeries(series), method: FRACTAL_METHOD };
 }
 

@@ -220,7 +220,7 @@ export class Applier {
    * Agents by wallet for escrows without a checkout, excluding newcomers. Read in the transaction, so a wallet that
    * registers after it gets the escrows as a newcomer.
    */
-  async #agentIdsOf(
+  async #readAgentIds(
     escrows: readonly IndexedEscrow[],
     records: readonly TransactionRecord[],
     session: ClientSession,
@@ -255,7 +255,7 @@ export class Applier {
       .find({ _id: { $in: escrowIds.map((escrowId) => this.#heldId(escrowId)) } }, { escrowId: 1 }, { session })
       .lean();
     const serviceIds = [...new Set(records.flatMap(({ serviceId }) => serviceId ?? []))];
-    const agentIds = await this.#agentIdsOf(work.escrows, records, session);
+    const agentIds = await this.#readAgentIds(work.escrows, records, session);
     const endpointUrls = serviceIds.length === 0 ? new Map() : await this.#deps.endpoints.endpointUrls(serviceIds);
     const byId = new Map(records.map((record) => [record._id, record]));
     const candidates = applied.flatMap((move) => {

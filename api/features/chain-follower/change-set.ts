@@ -2,7 +2,7 @@ import type { Network } from "../../config/constants.ts";
 import type { EscrowEventType, IndexedEscrow, IndexedEventWithEscrow } from "../../indexer/schemas.ts";
 import { eventIdOf } from "../events/recorder.ts";
 import type { Announcement } from "../events/recorder.ts";
-import { announceMove, announceWithdrawal, targetsOf } from "../transactions/announce.ts";
+import { announceMove, announceWithdrawal, toTargets } from "../transactions/announce.ts";
 import type { TransactionRecord } from "../transactions/model.ts";
 import { termDifferences, withChain, withSnapshot } from "../transactions/snapshot.ts";
 import { unsolicitedRecord } from "../transactions/unsolicited.ts";
@@ -122,12 +122,12 @@ export class ChangeSet {
   read(event: IndexedEventWithEscrow): void {
     const known = this.#applied.get(moveId(this.#facts.network, event));
     if (known?.live === true) {
-      const place = this.#placeOf(event);
+      const place = this.#toPlace(event);
       if (known.blockHash === place.blockHash && known.ordinal === place.ordinal) {
         if (known.epoch !== this.#facts.epoch) this.#keep({ ...known, epoch: this.#facts.epoch });
         return;
       }
-      const ownership = this.#ownershipOf(event.escrow);
+      const ownership = this.#findOwnership(event.escrow);
       if (this.#records.get(known.transactionId) === ownership.owner) {
         this.#keep({ ...known, ...place });
         this.#settleOwnership(ownership, escrowAfter(event.escrow, event.ordinal));
@@ -137,13 +137,13 @@ export class ChangeSet {
       for (const move of this.#liveMovesOf(event.escrowId)) this.withdraw(move);
     }
     const incarnation = this.#applied.get(moveId(this.#facts.network, event))?.incarnation ?? 0;
-    this.#applyFresh(event, this.#ownershipOf(event.escrow), incarnation);
+    this.#applyFresh(event, this.#findOwnership(event.escrow), incarnation);
   }
 
   /** Writes the state of an escrow into its records, whatever they say; without an escrow, that it doesn't exist. */
   restate(escrowId: string, escrow: IndexedEscrow | undefined): void {
     if (escrow !== undefined) {
-      this.#settleOwnership(this.#ownershipOf(escrow), escrow);
+      this.#settleOwnership(this.#findOwnership(escrow), escrow);
       return;
     }
     for (const record of this.#recordsOf(escrowId))
@@ -186,7 +186,7 @@ export class ChangeSet {
   }
 
   #targets(record: TransactionRecord) {
-    return targetsOf(
+    return toTargets(
       record,
       record.serviceId === null ? null : (this.#facts.endpointUrls.get(record.serviceId) ?? null),
     );
@@ -212,7 +212,7 @@ export class ChangeSet {
   }
 
   /** The checkout with exactly these terms, or else an unsolicited record. */
-  #ownershipOf(escrow: IndexedEscrow): Ownership {
+  #findOwnership(escrow: IndexedEscrow): Ownership {
     const own = this.#recordsOf(escrow.id);
     const match = own.find((record) => termDifferences(record, escrow).length === 0);
     if (match !== undefined) return { owner: match, losers: own.filter((record) => record !== match) };
@@ -244,7 +244,7 @@ export class ChangeSet {
     return this.#records.get(owner._id) ?? owner;
   }
 
-  #placeOf(event: IndexedEventWithEscrow) {
+  #toPlace(event: IndexedEventWithEscrow) {
     return {
       epoch: this.#facts.epoch,
       ordinal: Number(event.ordinal),
@@ -267,7 +267,7 @@ export class ChangeSet {
       transactionId: record._id,
       incarnation,
       live: true,
-      ...this.#placeOf(event),
+      ...this.#toPlace(event),
       parties: [event.buyer, event.seller],
       proofHash: event.proofHash,
       automatic: event.automatic,

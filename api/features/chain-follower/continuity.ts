@@ -8,7 +8,7 @@ import type { Anchor, AppliedEventModel, CursorRecord } from "./model.ts";
  * with that last event. A block's hash covers every block below it. While the chain has the event in the same block,
  * everything that was read before is therefore still on chain.
  */
-export function continuationOf(anchor: Anchor | null, events: readonly ReadEvent[]): ReadEvent[] | undefined {
+export function findContinuation(anchor: Anchor | null, events: readonly ReadEvent[]): ReadEvent[] | undefined {
   if (anchor === null) return [...events];
   const [first, ...rest] = events;
   if (first === undefined || !isSame(anchor, first)) return undefined;

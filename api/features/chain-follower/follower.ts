@@ -9,11 +9,11 @@ import type { TransactionModel } from "../transactions/model.ts";
 import type { Applied, Applier, CursorPosition } from "./applier.ts";
 import { confirmedOf, isUnconfirmed, waitingMoves } from "./confirmations.ts";
 import type { Confirmed } from "./confirmations.ts";
-import { anchorOf, continuationOf, findFork } from "./continuity.ts";
+import { anchorOf, findContinuation, findFork } from "./continuity.ts";
 import type { AppliedEventRecord, CursorRecord, FollowerModels } from "./model.ts";
 import { readPayloadSizes, toBatches } from "./batches.ts";
 import { CursorMovedError, isPoison, retryAfter, storedError } from "./quarantine.ts";
-import { stepOf } from "./step.ts";
+import { toStep } from "./step.ts";
 import type { FollowerStep } from "./step.ts";
 
 /** Events per read: graph-node's maximum. */
@@ -348,13 +348,13 @@ export class Follower implements RepeatedLoop {
     }
     const { anchor, height } = this.#position();
     const { block: head, events } = await this.#deps.indexer.eventsFrom(BigInt(anchor?.ordinal ?? 0), PAGE_SIZE);
-    if (head.number < height && !(await this.#isChainShorterThan(height))) return stepOf(head, false);
+    if (head.number < height && !(await this.#isChainShorterThan(height))) return toStep(head, false);
     this.#shorterSince = undefined;
 
-    const fresh = continuationOf(anchor, events);
+    const fresh = findContinuation(anchor, events);
     if (fresh === undefined) {
       if (this.#cursor !== undefined) await this.#rewind(this.#cursor, head);
-      return stepOf(head, true);
+      return toStep(head, true);
     }
     const confirmed = confirmedOf(fresh, head, this.#deps.confirmations);
     const last = confirmed.events.at(-1);
@@ -362,7 +362,7 @@ export class Follower implements RepeatedLoop {
     if (isFull && confirmed.waiting.length === 0 && last !== undefined) {
       const done = await this.#applyPage(confirmed.events, this.#afterEvent(last, head.number));
       this.#isCatchingUp = true;
-      return stepOf(head, true, done);
+      return toStep(head, true, done);
     }
     const end = this.#position({
       anchor: last === undefined ? anchor : anchorOf(last),
@@ -375,12 +375,12 @@ export class Follower implements RepeatedLoop {
     this.#isCatchingUp = false;
     // A full page may lack moves of the new branch that wait behind it.
     const isWithdrawn = isFull || (await this.#withdrawMissing(done, confirmed));
-    if (!isWithdrawn) return stepOf(head, true, done);
-    if (!withUpkeep && done.length === 0) return stepOf(head, false, done, confirmed.timestamp);
+    if (!isWithdrawn) return toStep(head, true, done);
+    if (!withUpkeep && done.length === 0) return toStep(head, false, done, confirmed.timestamp);
     done.push(...(await this.#releaseQuarantined(head, confirmed)));
     const hasMore = await this.#adoptNext();
     this.#upkeepAt = hasMore ? 0 : performance.now() + UPKEEP_EVERY_MS;
-    return stepOf(head, hasMore, done, confirmed.timestamp);
+    return toStep(head, hasMore, done, confirmed.timestamp);
   }
 
   #isCursorDue(): boolean {

@@ -40,7 +40,7 @@ const receiveChainPush = defineRoute({
   errors: ["webhook_signature_invalid", "service_unavailable"],
 }).handle(
   async ({ body }, { chainPush }: ChainPushDeps) => {
-    const networks = networksOf(body);
+    const networks = parseNetworks(body);
     await chainPush.wake(networks);
     return { status: 202, body: { success: true, data: { networks } } };
   },
@@ -57,7 +57,7 @@ const receiveChainPush = defineRoute({
 );
 
 /** The networks that a push is about: those whose name, CAIP-2 id or chain id it gives, or else all. */
-function networksOf({ network, chainId }: { network?: unknown; chainId?: unknown }): Network[] {
+function parseNetworks({ network, chainId }: { network?: unknown; chainId?: unknown }): Network[] {
   const named = NETWORKS.filter(
     (candidate) =>
       network === candidate ||

@@ -28,7 +28,7 @@ export interface QuarantineControl {
   /** Makes these escrows due now. */
   retry(escrows: readonly QuarantineRecord[]): Promise<void>;
   /** The result for these escrows since `retry`. */
-  outcomeOf(escrows: readonly QuarantineRecord[]): Promise<RetryOutcome>;
+  readOutcome(escrows: readonly QuarantineRecord[]): Promise<RetryOutcome>;
 }
 
 /** The quarantine stored in a database. */
@@ -48,7 +48,7 @@ export function quarantineControl(connection: Connection): QuarantineControl {
       await quarantine.updateMany({ _id: { $in: idsOf(escrows) } }, { $set: { retryAt: AT_ONCE } });
     },
 
-    async outcomeOf(escrows) {
+    async readOutcome(escrows) {
       const left = await quarantine.find({ _id: { $in: idsOf(escrows) } }).lean();
       const leftIds = new Set(idsOf(left));
       // A failed attempt sets the time of the next one.

@@ -15,7 +15,7 @@ export interface FollowerStep {
 }
 
 /** Sums up what one page changed. */
-export function stepOf(
+export function toStep(
   head: IndexedBlock,
   hasMore: boolean,
   done: readonly Applied[] = [],

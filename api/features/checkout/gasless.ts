@@ -28,7 +28,7 @@ export const GASLESS_OBSTACLES = [
 export type FundingSignature = { domain: TokenDomain } | { obstacle: (typeof GASLESS_OBSTACLES)[number] };
 
 /** Whether a wallet can fund escrows by its signature. @throws ChainUnavailableError */
-export async function signingOf(
+export async function readSigning(
   chain: Pick<ChainClient, "tokenDomain" | "signsForTokens">,
   token: Address,
   wallet: Address,

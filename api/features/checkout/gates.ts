@@ -59,7 +59,7 @@ function requireAmountInRange({ amount }: Quote, minimum: bigint): void {
  * Reads the contract's limits for a deposit.
  * @throws ApiError `payment_method_not_supported`, `price_feed_unavailable`
  */
-export async function limitsOf(
+export async function readLimits(
   chain: ChainClient,
   parties: CheckoutParties,
   quote: { token: Pick<Quote["token"], "symbol" | "address">; amount: bigint },
@@ -90,7 +90,7 @@ export async function requireWithinLimits(
   quote: Quote,
   deliverySeconds: number,
 ): Promise<EscrowLimits> {
-  const limits = await limitsOf(chain, parties, quote);
+  const limits = await readLimits(chain, parties, quote);
   const { valueUsd, capUsd, cappedAgent, sellerTerms } = limits;
   requireAmountInRange(quote, limits.minAmount);
   if (limits.paused) {

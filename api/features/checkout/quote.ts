@@ -33,7 +33,7 @@ export function ceilDiv(numerator: bigint, denominator: bigint): bigint {
 }
 
 /** Fee of a deposit: 2%, rounded up. */
-export function feeOf(amount: bigint): bigint {
+export function computeFee(amount: bigint): bigint {
   return ceilDiv(amount * BigInt(PLATFORM_FEE_BPS), BigInt(BPS_DENOMINATOR));
 }
 
@@ -106,6 +106,6 @@ export async function quoteListing(
     if (ether === undefined) throw new ApiError("currency_not_settleable", { details: facts });
     amount = etherToUsdAmount(price, quantity, token, await freshPrice(chain, ether, chainNow));
   } else throw new ApiError("payment_method_not_supported", { details: facts });
-  const fee = feeOf(amount);
+  const fee = computeFee(amount);
   return { token, amount, fee, locked: amount - fee };
 }

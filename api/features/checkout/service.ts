@@ -12,15 +12,15 @@ import type { Caller } from "../../http/define-route.ts";
 import type { Operation } from "../../http/operation.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { criteriaDocument, criteriaHashOf } from "../criteria/document.ts";
+import { criteriaDocument, hashCriteria } from "../criteria/document.ts";
 import type { BuyerCriteria } from "../criteria/document.ts";
 import { EvaluatorUnavailableError } from "../criteria/evaluator.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
 import type { Listing } from "../listings/listing.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
-import { signingOf } from "./gasless.ts";
+import { readSigning } from "./gasless.ts";
 import type { FundingSignature } from "./gasless.ts";
-import { limitsOf, requireBalance, requireGraduation, requireVerifiedBuyer, requireWithinLimits } from "./gates.ts";
+import { readLimits, requireBalance, requireGraduation, requireVerifiedBuyer, requireWithinLimits } from "./gates.ts";
 import { quoteListing } from "./quote.ts";
 import type { checkoutBody } from "./schemas.ts";
 
@@ -90,8 +90,8 @@ export function createCheckoutService(options: CheckoutOptions) {
     const { buyerAddress: buyer, sellerAddress: seller, token } = record;
     const chain = chains[record.network];
     const [signing, { valueUsd }] = await Promise.all([
-      signingOf(chain, token.address, buyer),
-      limitsOf(chain, { buyer, seller }, { token, amount: BigInt(record.amount) }),
+      readSigning(chain, token.address, buyer),
+      readLimits(chain, { buyer, seller }, { token, amount: BigInt(record.amount) }),
     ]);
     return { record, signing, valueUsd };
   }
@@ -114,7 +114,7 @@ export function createCheckoutService(options: CheckoutOptions) {
       await requireVerifiedBuyer(valueUsd, () => options.kyaLevelOf(buyer.agentId));
       await requireBalance(chain, buyer.walletAddress, quote);
 
-      const signing = await signingOf(chain, quote.token.address, getAddress(buyer.walletAddress));
+      const signing = await readSigning(chain, quote.token.address, getAddress(buyer.walletAddress));
       const document = criteriaDocument(listing, order);
       const record: TransactionRecord = {
         _id: transactionId,
@@ -136,7 +136,7 @@ export function createCheckoutService(options: CheckoutOptions) {
         amount: quote.amount.toString(),
         platformFee: quote.fee.toString(),
         lockedAmount: quote.locked.toString(),
-        criteriaHash: criteriaHashOf(document),
+        criteriaHash: hashCriteria(document),
         criteriaJson: JSON.stringify(document),
         disputeWindow: order.disputeWindow,
         abandonmentGrace: order.abandonmentGrace,

@@ -76,6 +76,6 @@ export const criteriaDocumentSchema: z.ZodType<CriteriaDocument> = z.strictObjec
 });
 
 /** keccak256 of the RFC 8785 canonical JSON of a criteria document. */
-export function criteriaHashOf(document: CriteriaDocument): `0x${string}` {
+export function hashCriteria(document: CriteriaDocument): `0x${string}` {
   return keccak256(stringToBytes(canonicalJson(document)));
 }

@@ -1,6 +1,6 @@
 import type { BuyerCriteria } from "./document.ts";
 import type { CheckAnswers, CheckTask } from "./check-thread.ts";
-import { expressionOf } from "./expression-check.ts";
+import { parseExpression } from "./expression-check.ts";
 import type { Subject } from "./expression-check.ts";
 import { createLimitedThread, TaskLimitError, ThreadUnavailableError } from "./limited-thread.ts";
 import type { ThreadLimits } from "./limited-thread.ts";
@@ -104,7 +104,7 @@ export function createCriteriaEvaluator(limits: ThreadLimits = LIMITS): Criteria
         });
       }
       for (const [index, text] of checks.entries()) {
-        const expression = expressionOf(text);
+        const expression = parseExpression(text);
         if (expression === undefined) continue;
         steps.push(async (run) => {
           const message = await question(run, { kind: "expression-fault", expression });
@@ -128,7 +128,7 @@ export function createCriteriaEvaluator(limits: ThreadLimits = LIMITS): Criteria
         });
       }
       for (const [index, text] of checks.entries()) {
-        const expression = expressionOf(text);
+        const expression = parseExpression(text);
         if (expression === undefined) continue;
         steps.push(async (run) => {
           const verdict = await question(run, { kind: "expression", expression, subject });

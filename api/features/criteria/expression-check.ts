@@ -21,7 +21,7 @@ const environment = new Environment({ limits: LIMITS, enableOptionalTypes: true 
   .registerFunction("words(string): int", (text: string) => BigInt(text.match(/\S+/gu)?.length ?? 0));
 
 /** The CEL expression of a check that has one; undefined for a check in words. */
-export function expressionOf(check: string): string | undefined {
+export function parseExpression(check: string): string | undefined {
   return check.startsWith(PREFIX) ? check.slice(PREFIX.length).trim() : undefined;
 }
 

@@ -29,7 +29,7 @@ const RETRY_SECONDS = 5;
 type Payload = Record<string, unknown>;
 
 /** The payload that a party asks about; null if none has been handed over. */
-function payloadOf({ record, role, indexedBlock }: Reading, given: Payload | undefined): Payload | null {
+function choosePayload({ record, role, indexedBlock }: Reading, given: Payload | undefined): Payload | null {
   const isDelivered = record.escrow !== null && record.escrow.deliveredAt !== null;
   const conflict = () => new ApiError("escrow_state_conflict", { details: { status: record.status, indexedBlock } });
   if (given !== undefined) {
@@ -61,7 +61,7 @@ export function createChecker({ read, evaluator }: CheckOptions) {
       const { record, indexedBlock, chainNow } = reading;
       if (record.criteriaJson === null) throw new ApiError("criteria_not_available");
       const { criteria, requestPayload, quantity } = JSON.parse(record.criteriaJson) as CriteriaDocument;
-      const payload = payloadOf(reading, given);
+      const payload = choosePayload(reading, given);
       const facts = given === undefined ? handoverFacts(record, chainNow) : [];
       if (payload === null) return { facts, checks: [], result: overall(facts), indexedBlock };
       try {

@@ -49,7 +49,7 @@ async function compareByTopics(encoder: Pick<SentenceEncoder, "encode">): Promis
       ),
     ),
   );
-  const { mean, deviation } = spreadOf(cosinesOf([...topics.values()]));
+  const { mean, deviation } = computeSpread(cosinesOf([...topics.values()]));
   const width = UNRELATED_DEVIATIONS * deviation;
   return (category, vector) => {
     const topic = topics.get(category);
@@ -64,7 +64,7 @@ function cosinesOf(vectors: readonly Float32Array[]): number[] {
   return vectors.flatMap((vector, index) => vectors.slice(index + 1).map((other) => cosine(vector, other)));
 }
 
-function spreadOf(values: readonly number[]): { mean: number; deviation: number } {
+function computeSpread(values: readonly number[]): { mean: number; deviation: number } {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;
   return { mean, deviation: Math.sqrt(variance) };

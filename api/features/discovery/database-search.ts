@@ -8,9 +8,9 @@ import { toListing } from "../listings/listing.ts";
 import type { Listing } from "../listings/listing.ts";
 import type { ListingModel, ListingRecord } from "../listings/model.ts";
 import { pricesWithin } from "../listings/price-filter.ts";
-import { vectorOf } from "../../search/embedding/vectors.ts";
+import { toVector } from "../../search/embedding/vectors.ts";
 import type { Match, SearchQuery } from "../../search/engine/match.ts";
-import { matcherOf, wantedWords } from "../../search/engine/unindexed.ts";
+import { createMatcher, wantedWords } from "../../search/engine/unindexed.ts";
 import { listingFormat } from "./listing-format.ts";
 import type { ListingFilter } from "./listing-format.ts";
 
@@ -56,7 +56,7 @@ export function createDatabaseSearch({ listings, model }: DatabaseSearchDeps): D
 
   /** Listings that pass the filter: those that have the most of the words, and the newest if there are few. */
   async function candidates(words: readonly string[], filter: StoredFilter, endsAt: number): Promise<ListingRecord[]> {
-    const condition = conditionOf(filter);
+    const condition = toCondition(filter);
     const first = (wanted: QueryFilter<ListingRecord>, order: { _id: -1 } | { score: { $meta: "textScore" } }) =>
       listings
         .find({ ...wanted, ...condition })
@@ -87,17 +87,17 @@ export function createDatabaseSearch({ listings, model }: DatabaseSearchDeps): D
   return {
     async search({ text, encoding }, filter) {
       const words = wantedWords(text).slice(0, MOST_WORDS);
-      const match = matcherOf(listingFormat, text, await encoding);
+      const match = createMatcher(listingFormat, text, await encoding);
       const records = await inTime((endsAt) => candidates(words, filter, endsAt));
       return records.flatMap((record) => {
         const { embedding } = record;
-        return match(toListing(record), embedding?.model === model ? vectorOf(embedding.vector) : null) ?? [];
+        return match(toListing(record), embedding?.model === model ? toVector(embedding.vector) : null) ?? [];
       });
     },
   };
 }
 
-function conditionOf({ category, network, sellerId, currency, deliveryType, prices }: StoredFilter) {
+function toCondition({ category, network, sellerId, currency, deliveryType, prices }: StoredFilter) {
   return {
     status: "active",
     ...(category === undefined ? {} : { category }),

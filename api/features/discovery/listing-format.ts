@@ -56,7 +56,7 @@ export const listingFormat: TableFormat<Listing, ListingFilter> = {
     quality: "unindexed number",
     trustStep: "unindexed number",
   },
-  valuesOf(listing) {
+  toValues(listing) {
     const { category, network, currency, deliveryType, sellerAgentId, price } = listing;
     return {
       category,
@@ -65,13 +65,13 @@ export const listingFormat: TableFormat<Listing, ListingFilter> = {
       deliveryType,
       sellerAgentId,
       price: Number(price),
-      ...rankingValuesOf(listing, 1, NEW_SELLER),
+      ...computeRankingValues(listing, 1, NEW_SELLER),
     };
   },
   // Words of the title count twice.
   wordsOf: ({ title, description, category }) => [title, title, categoryWords(category), description].join("\n"),
   wordScore: "rarity",
-  conditionOf,
+  toCondition,
   passes: (listing, filter) =>
     (filter.category === undefined || filter.category === listing.category) &&
     (filter.network === undefined || filter.network === listing.network) &&
@@ -94,7 +94,7 @@ export const listingFormat: TableFormat<Listing, ListingFilter> = {
 };
 
 /** The values of a row that its listing's ranking depends on, from the listing, its fit in the category and its seller's steps. */
-export function rankingValuesOf(listing: Listing, categoryFit: number, steps: SellerSteps) {
+export function computeRankingValues(listing: Listing, categoryFit: number, steps: SellerSteps) {
   const quality = qualityOf(listing, categoryFit);
   return { quality, ...steps, merit: meritOf(quality, steps) };
 }
@@ -131,7 +131,7 @@ function number(value: number): string {
   return `CAST(${value} AS DOUBLE)`;
 }
 
-function conditionOf(filter: ListingFilter): string | undefined | null {
+function toCondition(filter: ListingFilter): string | undefined | null {
   const { prices, minMerit, minScoreStep, leftOut, sellerId, ...words } = filter;
   const conditions = Object.entries({ ...words, sellerAgentId: sellerId }).flatMap(([column, value]) =>
     value === undefined ? [] : [`"${column}" = ${quoted(value)}`],

@@ -10,13 +10,13 @@ import { toListing } from "../listings/listing.ts";
 import type { Listing } from "../listings/listing.ts";
 import type { ListingModel, ListingRecord } from "../listings/model.ts";
 import type { CategoryFit } from "./category-fit.ts";
-import { vectorOf } from "../../search/embedding/vectors.ts";
+import { toVector } from "../../search/embedding/vectors.ts";
 import type { RemovedDocument, StoredDocument } from "../../search/engine/search-table.ts";
 import { ChangeStreamEndedError, watchAllFrom } from "../../search/index/change-batches.ts";
 import type { IndexSource, TableInUse } from "../../search/index/index-source.ts";
-import { LISTING_INDEX, listingFormat, rankingValuesOf, stepsUpdate } from "./listing-format.ts";
+import { LISTING_INDEX, listingFormat, computeRankingValues, stepsUpdate } from "./listing-format.ts";
 import { sellerStepsOf } from "./merit.ts";
-import { sellerHistoriesOf } from "./seller-histories.ts";
+import { readSellerHistories } from "./seller-histories.ts";
 
 /** Dependencies of the source. */
 export interface ListingSourceDeps {
@@ -37,10 +37,10 @@ type Write = { put: StoredDocument<Listing> } | { remove: RemovedDocument };
 
 const LOADED_AT_ONCE = 1_000;
 
-function writeOf(record: ListingRecord, model: string): Write {
+function toWrite(record: ListingRecord, model: string): Write {
   const { _id: id, revision, status, embedding } = record;
   if (status !== "active") return { remove: { id, revision } };
-  const vector = embedding?.model === model ? vectorOf(embedding.vector) : null;
+  const vector = embedding?.model === model ? toVector(embedding.vector) : null;
   return { put: { document: toListing(record), revision, vector } };
 }
 
@@ -57,11 +57,11 @@ export function createListingSource(deps: ListingSourceDeps): IndexSource<Change
   async function withRankingValues(documents: readonly StoredDocument<Listing>[]): Promise<StoredDocument<Listing>[]> {
     if (documents.length === 0) return [];
     const offered = documents.map(({ document }) => document);
-    const [historyOf, fitOf] = await Promise.all([sellerHistoriesOf(standings, offered), loadCategoryFit()]);
+    const [historyOf, fitOf] = await Promise.all([readSellerHistories(standings, offered), loadCategoryFit()]);
     return documents.map((stored) => {
       const { document, vector } = stored;
       const steps = sellerStepsOf(historyOf(document));
-      return { ...stored, values: rankingValuesOf(document, fitOf(document.category, vector), steps) };
+      return { ...stored, values: computeRankingValues(document, fitOf(document.category, vector), steps) };
     });
   }
 
@@ -74,7 +74,7 @@ export function createListingSource(deps: ListingSourceDeps): IndexSource<Change
         writes.set(id, { remove: { id, revision: undefined } });
       } else if ("fullDocument" in change && change.fullDocument) {
         // A document that has been deleted since the change has none: null, although the type doesn't say so. Its deletion follows.
-        writes.set(change.fullDocument._id, writeOf(change.fullDocument, model));
+        writes.set(change.fullDocument._id, toWrite(change.fullDocument, model));
       }
     }
     const all = [...writes.values()];
@@ -121,7 +121,7 @@ export function createListingSource(deps: ListingSourceDeps): IndexSource<Change
         batch = [];
       };
       for await (const record of listings.find({ status: "active" }).lean().cursor()) {
-        const write = writeOf(record, model);
+        const write = toWrite(record, model);
         if ("put" in write) batch.push(write.put);
         if (batch.length >= LOADED_AT_ONCE) await flush();
       }

@@ -1,6 +1,6 @@
 import { categoryWords } from "../listings/listing.ts";
 import type { Listing } from "../listings/listing.ts";
-import { searchTerm, wordsOf } from "../../search/embedding/words.ts";
+import { searchTerm, splitWords } from "../../search/embedding/words.ts";
 
 /** Qualities of a listing's own text that the ranking uses for every query. */
 export interface ListingText {
@@ -61,18 +61,18 @@ function readText({ title, description, category }: TextFields): ListingText {
   const added = described.difference(heading).size;
   return {
     completeness: LEAST_COMPLETENESS + (1 - LEAST_COMPLETENESS) * Math.min(1, added / COMPLETE_TERMS),
-    prose: proseOf(`${title}. ${description}`),
+    prose: measureProse(`${title}. ${description}`),
     terms: described.union(new Set(stemsOf(title))),
   };
 }
 
-function proseOf(text: string): number {
+function measureProse(text: string): number {
   // Without spaces, words and phrases can't be told apart.
   if (UNSPACED.test(text)) return 1;
   let words = 0;
   let listed = 0;
   for (const phrase of text.split(PHRASE_END)) {
-    const ofPhrase = wordsOf(phrase);
+    const ofPhrase = splitWords(phrase);
     words += ofPhrase.length;
     if (isListed(ofPhrase)) listed += ofPhrase.length;
   }
@@ -86,11 +86,11 @@ function isListed(phrase: readonly string[]): boolean {
 }
 
 function stemsOf(text: string): string[] {
-  return spacedWordsOf(text).flatMap((word) => searchTerm(word) ?? []);
+  return splitSpacedWords(text).flatMap((word) => searchTerm(word) ?? []);
 }
 
 /** The words of a text, also of one that doesn't put spaces between them. */
-function spacedWordsOf(text: string): string[] {
-  if (!UNSPACED.test(text)) return wordsOf(text);
-  return [...segmenter.segment(text)].flatMap(({ segment }) => wordsOf(segment));
+function splitSpacedWords(text: string): string[] {
+  if (!UNSPACED.test(text)) return splitWords(text);
+  return [...segmenter.segment(text)].flatMap(({ segment }) => splitWords(segment));
 }

@@ -11,7 +11,7 @@ import type { Listing } from "../listings/listing.ts";
 import { listingTextOf } from "./listing-text.ts";
 import type { Match } from "../../search/engine/match.ts";
 import { qualityOf, trustFactorOf } from "./merit.ts";
-import { varietyOf } from "./variety.ts";
+import { computeVariety } from "./variety.ts";
 
 /** A listing that answers a query, with what the ranking knows beside its text. */
 export interface RatedMatch extends Omit<Match<Listing>, "document"> {
@@ -42,7 +42,7 @@ const PRICE_WEIGHT = 0.05;
 export function rank(matches: readonly RatedMatch[]): RankedMatch[] {
   const least = bestOf(matches) * LEAST_SHARE_OF_BEST;
   const scored = matches.filter(({ relevance }) => relevance >= least).map((match) => withScore(match, 1));
-  const variety = varietyOf(scored.sort(byScore));
+  const variety = computeVariety(scored.sort(byScore));
   if (variety.size === 0) return scored;
   return scored
     .map((match) => {

@@ -7,7 +7,7 @@ import type { Listing } from "../listings/listing.ts";
 type Offered = Pick<Listing, "network" | "sellerAddress">;
 
 /** Reads the history of each listing's seller on the listing's own network. */
-export async function sellerHistoriesOf(
+export async function readSellerHistories(
   standings: Pick<Standings, "of">,
   listings: readonly Offered[],
 ): Promise<(listing: Offered) => TradingHistory> {

@@ -21,7 +21,7 @@ import { rank } from "./ranking.ts";
 import type { RankedMatch, RatedMatch } from "./ranking.ts";
 import { MOST_CANDIDATES, rankBest } from "./rank-best.ts";
 import type { Round } from "./rank-best.ts";
-import { sellerHistoriesOf } from "./seller-histories.ts";
+import { readSellerHistories } from "./seller-histories.ts";
 import type { Match, SearchQuery } from "../../search/engine/match.ts";
 import type { StoredListings } from "./stored-listings.ts";
 
@@ -166,7 +166,7 @@ async function rate(
   standings: Pick<Standings, "of">,
   { categoryFit, budgets }: RankingFacts,
 ): Promise<RatedMatch[]> {
-  const historyOf = await sellerHistoriesOf(
+  const historyOf = await readSellerHistories(
     standings,
     matches.map(({ document }) => document),
   );

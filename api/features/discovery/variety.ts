@@ -32,7 +32,7 @@ interface Offer<Match> {
  * @param ranked best first
  * @returns the factor of each listing that repeats a better one; others count in full
  */
-export function varietyOf<Match extends Candidate>(ranked: readonly Match[]): Map<Match, number> {
+export function computeVariety<Match extends Candidate>(ranked: readonly Match[]): Map<Match, number> {
   const bySeller = Map.groupBy(ranked, ({ listing }) => `${listing.sellerAgentId} ${listing.network}`);
   const factors = new Map<Match, number>();
   for (const ofSeller of bySeller.values()) {

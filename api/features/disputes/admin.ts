@@ -42,7 +42,7 @@ interface Found {
  */
 export function createAdminRuling(options: AdminRulingOptions) {
   const { disputes, transactions, evaluator, store, progress, chains, chainTimes, now } = options;
-  async function factsOf(subject: Found, chainNow: number) {
+  async function loadFacts(subject: Found, chainNow: number) {
     try {
       return await loadCase(subject, evaluator, chainNow);
     } catch (error) {
@@ -68,9 +68,9 @@ export function createAdminRuling(options: AdminRulingOptions) {
     if (!hasDispute(record, dispute)) throw new ApiError("indexer_unavailable", { retryAfterSeconds: RETRY_SECONDS });
   }
 
-  const chainNowOf = async (network: Network) => Math.max(toUnixSeconds(now()), await chainTimes[network].latest());
+  const readChainNow = async (network: Network) => Math.max(toUnixSeconds(now()), await chainTimes[network].latest());
 
-  async function readingOf({ dispute, record }: Found, chainNow: number): Promise<DisputeReading> {
+  async function loadReading({ dispute, record }: Found, chainNow: number): Promise<DisputeReading> {
     const resolverContract = chains[record.network].deployment.resolver;
     const transaction = await progress.of(dispute._id);
     return { dispute, record, indexedBlock: null, chainNow, resolverContract, transaction };
@@ -85,11 +85,11 @@ export function createAdminRuling(options: AdminRulingOptions) {
     for (;;) {
       const found = await find(disputeId);
       const { network } = found.record;
-      if (isRuledBy(found.dispute, operationId)) return readingOf(found, await chainNowOf(network));
+      if (isRuledBy(found.dispute, operationId)) return loadReading(found, await readChainNow(network));
       requireOpen(found);
       if (!progress.hasKey(network, "admin")) throw new ApiError("resolver_key_missing", { details: { network } });
-      const chainNow = await chainNowOf(network);
-      const facts = await factsOf(found, chainNow);
+      const chainNow = await readChainNow(network);
+      const facts = await loadFacts(found, chainNow);
       const stored = await store({ ...found, facts, factsAt: chainNow }, decision);
       if (stored === "changed") continue;
       const dispute = (await disputes.findById(disputeId).lean()) ?? found.dispute;
@@ -98,7 +98,7 @@ export function createAdminRuling(options: AdminRulingOptions) {
         const details = { outcome: dispute.ruling?.outcome ?? null, ruledBy: dispute.ruling?.ruledBy ?? null };
         throw new ApiError("dispute_already_ruled", { details });
       }
-      return readingOf({ ...found, dispute }, chainNow);
+      return loadReading({ ...found, dispute }, chainNow);
     }
   };
 }

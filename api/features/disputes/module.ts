@@ -117,7 +117,7 @@ export const disputesModule = defineFeature({
     });
     const progress: RulingProgress = {
       async of(disputeId) {
-        return (await sending.statesOf([disputeId])).get(disputeId);
+        return (await sending.readStates([disputeId])).get(disputeId);
       },
       hasKey: (network, role) => settings.resolverKeys[network][role] !== undefined,
     };
@@ -127,7 +127,7 @@ export const disputesModule = defineFeature({
     const chainTimeOf = (network: Network) =>
       createChainTime({ chain: chains[network], maxAgeMs: timings.chainTimeMaxAgeMs });
     const chainTimes = { "base-sepolia": chainTimeOf("base-sepolia"), base: chainTimeOf("base") };
-    const rulerOf = (network: Network) =>
+    const createRuler = (network: Network) =>
       new Ruler({
         network,
         disputes,
@@ -141,7 +141,7 @@ export const disputesModule = defineFeature({
         timings,
         chainTime: chainTimes[network],
       });
-    const rulers = { "base-sepolia": rulerOf("base-sepolia"), base: rulerOf("base") };
+    const rulers = { "base-sepolia": createRuler("base-sepolia"), base: createRuler("base") };
     options.changes.on(disputes, () => {
       for (const network of NETWORKS) rulers[network].loop.wake();
     });

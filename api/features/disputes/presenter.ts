@@ -41,7 +41,7 @@ function statusOf({ dispute, record }: DisputeReading): DisputeStatus {
   return dispute.closedAt === null ? "open" : "ruling";
 }
 
-function evidenceOf({ evidence }: DisputeRecord): Presented["evidence"] {
+function toEvidence({ evidence }: DisputeRecord): Presented["evidence"] {
   const of = (submittedBy: Side, items: readonly EvidenceItem[]) => items.map((item) => ({ submittedBy, ...item }));
   return [...of("buyer", evidence.buyer), ...of("seller", evidence.seller)]
     .toSorted((one, other) => one.submittedAt.getTime() - other.submittedAt.getTime())
@@ -49,7 +49,7 @@ function evidenceOf({ evidence }: DisputeRecord): Presented["evidence"] {
 }
 
 /** The chain's resolution, or else the ruling that is on its way there. */
-function resolutionOf(reading: DisputeReading) {
+function toResolution(reading: DisputeReading) {
   const { status, escrow } = reading.record;
   // A ruling of a dispute that isn't on chain has no outcome. It counts again if the dispute comes back.
   const ruling = statusOf(reading) === "withdrawn" ? null : reading.dispute.ruling;
@@ -102,10 +102,10 @@ export function presentDispute(reading: DisputeReading): Presented {
     status: statusOf(reading),
     reason: own.reason?.text ?? null,
     openedBy: "buyer",
-    evidence: evidenceOf(own),
+    evidence: toEvidence(own),
     evidenceDeadline: own.evidenceEndsAt.toISOString(),
     complete: { buyer: own.complete.buyer !== null, seller: own.complete.seller !== null },
-    ...resolutionOf(reading),
+    ...toResolution(reading),
     resolutionTxHash: resolution?.txHash ?? null,
     transaction:
       transaction === undefined

@@ -132,7 +132,7 @@ export function submittedEvidence({ evidence }: DisputeRecord): RulingDocument["
 }
 
 /** The hash of a document's canonical JSON, which goes on chain. */
-export function rationaleHashOf(documentJson: string): `0x${string}` {
+export function hashRationale(documentJson: string): `0x${string}` {
   return keccak256(stringToBytes(documentJson));
 }
 

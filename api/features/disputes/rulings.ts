@@ -7,7 +7,7 @@ import type { TransactionModel, TransactionRecord } from "../transactions/model.
 import type { TransactionReader } from "../transactions/reader.ts";
 import type { DisputeModel, DisputeRecord, Ruling } from "./model.ts";
 import type { RulingQueue, RulingToSend } from "./ports.ts";
-import { rationaleHashOf, rulingDocument, submittedEvidence } from "./ruling-document.ts";
+import { hashRationale, rulingDocument, submittedEvidence } from "./ruling-document.ts";
 import type { Decision, RulingSubject } from "./ruling-document.ts";
 
 /** Dependencies of storing rulings. */
@@ -27,7 +27,7 @@ export interface RulingsOptions {
 export type Stored = "stored" | "refused" | "changed";
 
 /** The basis of a ruling that a party or a reorganisation can change. */
-function basisOf(dispute: DisputeRecord, { deliveryProof }: Pick<TransactionRecord, "deliveryProof">): string {
+function toBasis(dispute: DisputeRecord, { deliveryProof }: Pick<TransactionRecord, "deliveryProof">): string {
   const { disputedAt, reason, criteriaJson } = dispute;
   return canonicalJson([disputedAt, reason?.text ?? null, criteriaJson, submittedEvidence(dispute), deliveryProof]);
 }
@@ -55,7 +55,7 @@ export function createRulings({ connection, disputes, transactions, sending, rea
       buyerPercent,
       documentJson,
       ruledAt,
-      rationaleHash: rationaleHashOf(documentJson),
+      rationaleHash: hashRationale(documentJson),
     };
     if (decision.ruledBy === "admin" && decision.operationId !== undefined) ruling.operationId = decision.operationId;
     const { rationaleHash } = ruling;
@@ -73,7 +73,7 @@ export function createRulings({ connection, disputes, transactions, sending, rea
       if (current === null) return "refused";
       if (current.ruling !== null && (ruledBy !== "admin" || current.ruling.ruledBy !== "system")) return "refused";
       const delivery = await transactions.findById(record._id, { deliveryProof: 1 }, { session }).lean();
-      if (delivery === null || basisOf(current, delivery) !== basisOf(dispute, record)) return "changed";
+      if (delivery === null || toBasis(current, delivery) !== toBasis(dispute, record)) return "changed";
       if (current.ruling === null) await sending.put(toSend, session);
       else if (ruledBy === "system" || !(await sending.replace({ ...toSend, role: ruledBy }, session)))
         return "refused";

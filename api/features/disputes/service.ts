@@ -8,7 +8,7 @@ import { EVIDENCE_LIMITS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import { ApiError, validationError } from "../../http/errors.ts";
 import type { Operation } from "../../http/operation.ts";
-import { criteriaDocumentSchema, criteriaHashOf } from "../criteria/document.ts";
+import { criteriaDocumentSchema, hashCriteria } from "../criteria/document.ts";
 import { callTarget } from "../transactions/actions.ts";
 import { windowEnd } from "../transactions/deadlines.ts";
 import { transactionIdOf } from "../transactions/dispute-id.ts";
@@ -206,7 +206,7 @@ export class DisputeService {
         parsed.error.issues.map(({ path, message }) => ({ path: ["body.criteria", ...path].join("."), message })),
       );
     }
-    const hash = criteriaHashOf(parsed.data);
+    const hash = hashCriteria(parsed.data);
     if (hash === record.criteriaHash) return JSON.stringify(parsed.data);
     throw new ApiError("criteria_hash_mismatch", { details: { hash, criteriaHash: record.criteriaHash } });
   }

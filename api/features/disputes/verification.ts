@@ -12,9 +12,9 @@ import type { TransactionModel, TransactionRecord } from "../transactions/model.
 import { loadCase } from "./load-case.ts";
 import type { DisputeCase } from "./judging/case.ts";
 import { ruleByFacts } from "./judging/facts-ruling.ts";
-import { inputHashOf, sanitisedCase } from "./judging/sanitised-case.ts";
+import { hashInput, sanitisedCase } from "./judging/sanitised-case.ts";
 import type { DisputeModel, DisputeRecord, Ruling } from "./model.ts";
-import { ALL_PERCENT, rationaleHashOf, submittedEvidence, SYSTEM_PERCENT } from "./ruling-document.ts";
+import { ALL_PERCENT, hashRationale, submittedEvidence, SYSTEM_PERCENT } from "./ruling-document.ts";
 import type { RulingDocument } from "./ruling-document.ts";
 
 /** One part of a verification. */
@@ -38,7 +38,7 @@ export class NothingToVerifyError extends Error {
   override readonly name = "NothingToVerifyError";
 }
 
-const hashOf = (value: unknown): string => sha256Hex(canonicalJson(value));
+const hashCanonical = (value: unknown): string => sha256Hex(canonicalJson(value));
 
 /**
  * Recomputes the basis of a ruling. The document gives its hash, and the resolver contract's event the hash on chain. The
@@ -62,7 +62,7 @@ export async function verifyRuling(disputeId: string, options: VerificationOptio
     compared("facts", document.facts, found.facts),
     compared("checks", document.checks, found.checks),
     compared("handover", document.handover, found.handover),
-    compared("payload", document.deliveryProof, found.payload === null ? null : `0x${hashOf(found.payload)}`),
+    compared("payload", document.deliveryProof, found.payload === null ? null : `0x${hashCanonical(found.payload)}`),
     compared("evidence", document.evidence, submittedEvidence(dispute)),
     compared("reason", document.reasonSha256, dispute.reason === null ? null : sha256Hex(dispute.reason.text)),
     ...ofJudgement(document, found),
@@ -121,13 +121,13 @@ function subjectIn(dispute: DisputeRecord, record: TransactionRecord, document: 
 }
 
 function compared(part: string, written: unknown, recomputed: unknown): Finding {
-  const holds = hashOf(written) === hashOf(recomputed);
+  const holds = hashCanonical(written) === hashCanonical(recomputed);
   const detail = holds ? "recomputed, the same" : `recomputed: ${canonicalJson(recomputed)}`;
   return { part, holds, detail };
 }
 
 function ofHash({ documentJson, rationaleHash }: Ruling, document: RulingDocument): Finding {
-  const hash = rationaleHashOf(documentJson);
+  const hash = hashRationale(documentJson);
   const isCanonical = canonicalJson(document) === documentJson;
   return { part: "hash", holds: isCanonical && hash === rationaleHash, detail: hash };
 }
@@ -162,7 +162,7 @@ async function ofChain(
 function ofJudgement({ ruledBy, inputHash, judge, outcome }: RulingDocument, found: DisputeCase): Finding[] {
   if (ruledBy === "admin") return [{ part: "outcome", holds: null, detail: "an admin's decision" }];
   const seen = sanitisedCase(found);
-  const recomputed = inputHashOf(seen);
+  const recomputed = hashInput(seen);
   const input = { part: "input of the judge", holds: recomputed === inputHash, detail: recomputed };
   const facts = ruleByFacts(seen);
   const byFacts = facts.outcome;

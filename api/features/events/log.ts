@@ -63,7 +63,7 @@ export class EventLog {
    * event that doesn't exist or is another agent's.
    * @param path what the error names
    */
-  async positionOf(agentId: string, eventId: string, path: string): Promise<LogPosition> {
+  async findPosition(agentId: string, eventId: string, path: string): Promise<LogPosition> {
     if (eventId === LOG_START) return BEFORE_FIRST;
     const event = await this.#model.findOne({ _id: logEntryId(eventId, agentId) }, { seq: 1, eventId: 1 }).lean();
     if (event === null) throw validationError([{ path, message: "Must be the id of one of your events" }]);
@@ -75,7 +75,7 @@ export class EventLog {
     agentId: string,
     { after, path = "query.after", limit, ...wanted }: EventQuery,
   ): Promise<{ events: EventRecord[]; hasMore: boolean }> {
-    const afterSeq = after === undefined ? undefined : (await this.positionOf(agentId, after, path)).seq;
+    const afterSeq = after === undefined ? undefined : (await this.findPosition(agentId, after, path)).seq;
     const filter = eventsFilter(agentId, wanted, afterSeq);
     const { records, next } = await readPage(this.#model, filter, { sort: { seq: 1 }, limit });
     return { events: records, hasMore: next !== null };
@@ -102,7 +102,7 @@ export class EventLog {
   }
 
   /** The body of one of the agent's events; undefined if the log doesn't have the event. */
-  async bodyOf(agentId: string, eventId: string): Promise<string | undefined> {
+  async readBody(agentId: string, eventId: string): Promise<string | undefined> {
     const event = await this.#model.findOne({ _id: logEntryId(eventId, agentId), agentId }, { bodyJson: 1 }).lean();
     return event?.bodyJson;
   }

@@ -3,7 +3,7 @@ import type { ClientSession } from "mongoose";
 import type { Network } from "../../config/constants.ts";
 import { extendLengths } from "../../db/lengths.ts";
 import { insertPlain } from "../../db/plain-writes.ts";
-import { dispatchesOf } from "../outbox/enqueue.ts";
+import { buildDispatches } from "../outbox/enqueue.ts";
 import type { DispatchTarget, OutboxWriter } from "../outbox/enqueue.ts";
 import type { AuditedEvent, AuditTrail } from "./audit-trail.ts";
 import { eventId, logEntryId, recordEventId } from "./event-id.ts";
@@ -93,7 +93,7 @@ export interface EventRecorder {
 }
 
 /** The fields of an announcement's subject that its log entries and dispatches keep. */
-function subjectOf(record: EventSubject | StandaloneSubject) {
+function toSubject(record: EventSubject | StandaloneSubject) {
   if ("recordId" in record) {
     return { transactionId: record.transactionId, network: null, escrowId: null, orderKey: record.orderKey };
   }
@@ -108,7 +108,7 @@ interface Entry {
   announcement: Announcement;
 }
 
-function entriesOf(announcements: readonly Announcement[]): Map<string, Entry> {
+function toEntries(announcements: readonly Announcement[]): Map<string, Entry> {
   const entries = announcements.flatMap((announcement) => {
     const id = announcementId(announcement);
     return announcement.recipients.flatMap((agentId) =>
@@ -129,7 +129,7 @@ export interface EventRecorderOptions {
 }
 
 /** The targets of an event for one agent: the addresses that the event names, then the agent's registrations. */
-function targetsOf({ agentId, announcement }: Entry, subscriptions: readonly Subscription[]): DispatchTarget[] {
+function pickTargets({ agentId, announcement }: Entry, subscriptions: readonly Subscription[]): DispatchTarget[] {
   const named = announcement.targets.filter((target) => target.agentId === agentId);
   const registered = subscriptions
     .filter((subscription) => subscription.events.includes(announcement.type))
@@ -158,7 +158,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
         announcements.flatMap(({ withdrawn = [] }) => withdrawn),
         session,
       );
-      const entries = entriesOf(announcements);
+      const entries = toEntries(announcements);
       if (entries.size === 0) return;
       const known = await events.find({ _id: { $in: [...entries.keys()] } }, { _id: 1 }, { session }).lean();
       for (const { _id } of known) entries.delete(_id);
@@ -180,7 +180,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
         const { record, type, body, occurredAt } = announcement;
         const seq = (positions.get(agentId) ?? 0) + 1;
         positions.set(agentId, seq);
-        const { orderKey, ...subject } = subjectOf(record);
+        const { orderKey, ...subject } = toSubject(record);
         records.push({
           _id: entryId,
           eventId: id,
@@ -195,7 +195,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
         const { transactionId } = subject;
         // An event may go to dozens of addresses, and a body has up to 256 KB: only the log has it.
         const event = { eventId: id, eventType: type, transactionId, orderKey, seq, bodyJson: null };
-        outgoing.push(...dispatchesOf(event, targetsOf(entry, registered.get(agentId) ?? []), createdAt));
+        outgoing.push(...buildDispatches(event, pickTargets(entry, registered.get(agentId) ?? []), createdAt));
       }
       await insertPlain(events, records, session);
       await outbox.enqueue(outgoing, session);

@@ -37,7 +37,7 @@ export function createEventStreams(log: EventLog, hub: StreamHub, slots: StreamS
     async open({ caller, after, type, transactionId, signal }) {
       const { agentId, keyId } = caller;
       const start =
-        after === undefined ? await log.end(agentId) : await log.positionOf(agentId, after.eventId, after.path);
+        after === undefined ? await log.end(agentId) : await log.findPosition(agentId, after.eventId, after.path);
       const id = randomUUID();
       const slot = await slots.take(agentId, id);
       if (!slot.taken) {

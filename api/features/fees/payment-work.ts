@@ -24,7 +24,7 @@ export async function findTransfer(
  * earlier attempt is looked up again, whatever its nonce.
  */
 export function createPaymentWork(chain: SendingChain, signer: TransactionSigner): Work<PaymentRecord> {
-  const callOf = ({ token, to, amount }: PaymentRecord) => ({
+  const buildCall = ({ token, to, amount }: PaymentRecord) => ({
     to: token,
     data: encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args: [to, BigInt(amount)] }),
   });
@@ -38,17 +38,17 @@ export function createPaymentWork(chain: SendingChain, signer: TransactionSigner
     noun: "rebate",
     factsOf: ({ _id: statementId }) => ({ statementId }),
     signerOf: () => signer,
-    callOf,
+    buildCall,
 
     async obstacle(record, { from, blockNumber }) {
       const paid = await findTransfer(chain, record);
       if (paid !== undefined && Number(paid.blockNumber) <= (blockNumber ?? Infinity)) return { kind: "done" };
       if (from === undefined) return undefined;
-      const revert = await chain.simulate({ from, ...callOf(record) }, blockNumber);
+      const revert = await chain.simulate({ from, ...buildCall(record) }, blockNumber);
       return revert === undefined ? undefined : refused(revert);
     },
 
-    obstacleOf: (_, revert) => refused(revert),
+    toObstacle: (_, revert) => refused(revert),
 
     async findConclusion(record) {
       const paid = await findTransfer(chain, record);

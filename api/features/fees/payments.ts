@@ -117,7 +117,7 @@ export class RebatePayments {
   /** The month's statements with something to pay, and how far each is. */
   async list(month: string): Promise<ListedRebate[]> {
     const rebates: ListedRebate[] = [];
-    for await (const page of this.#pagesOf(month))
+    for await (const page of this.#readPages(month))
       rebates.push(...page.map((one) => presentRebate(one.statement, one.payment)));
     return rebates;
   }
@@ -131,12 +131,12 @@ export class RebatePayments {
       due.set(token, (due.get(token) ?? 0n) + BigInt(amount));
       transfers += 1;
     };
-    for await (const page of this.#pagesOf(month)) {
+    for await (const page of this.#readPages(month)) {
       for (const { statement, payment } of page) if (payment === undefined) add(statement.token, statement.rebate);
     }
     for await (const { token, amount } of this.#begun()) add(token, amount);
     if (transfers === 0) return { payer, needs: [] };
-    const tokens = await Promise.all([...due].map(([address, required]) => this.#needOf(address, required, payer)));
+    const tokens = await Promise.all([...due].map(([address, required]) => this.#readNeed(address, required, payer)));
     const { fees } = await this.#chain.head();
     const required = BigInt(transfers) * TRANSFER_GAS * firstOffer(fees).maxFeePerGas;
     const balance = await this.#chain.balanceOf(payer);
@@ -168,7 +168,7 @@ export class RebatePayments {
   }
 
   /** The month's statements with something to pay, and their payments once begun, by id. */
-  async *#pagesOf(month: string) {
+  async *#readPages(month: string) {
     for (let afterId = ""; ;) {
       const page = await this.#statements
         .find({ network: MAINNET, month, isPayable: true, _id: { $gt: afterId } })
@@ -195,7 +195,7 @@ export class RebatePayments {
   /** Puts the month's statements into the queue, and makes held ones due again. */
   async #enqueue(month: string): Promise<void> {
     const { now } = this.#deps;
-    for await (const page of this.#pagesOf(month)) {
+    for await (const page of this.#readPages(month)) {
       await writePlain(
         this.#payments,
         page
@@ -249,7 +249,7 @@ export class RebatePayments {
     }
   }
 
-  async #needOf(address: Address, required: bigint, payer: Address): Promise<Need> {
+  async #readNeed(address: Address, required: bigint, payer: Address): Promise<Need> {
     const token = await this.#statements.findOne({ token: address }).lean();
     const call = { address, abi: erc20Abi, functionName: "balanceOf", args: [payer] } as const;
     const balance = await this.#chain.read((client) => client.readContract(call));

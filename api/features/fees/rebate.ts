@@ -5,7 +5,7 @@ import { sha256Hex } from "../../lib/ids.ts";
 import type { SettlementLine, StatementTerms } from "./model.ts";
 import type { Month } from "./months.ts";
 
-const isoOf = (unixSeconds: number): string => new Date(unixSeconds * 1_000).toISOString();
+const toIso = (unixSeconds: number): string => new Date(unixSeconds * 1_000).toISOString();
 
 /** The part of an amount that the seller was paid for, rounded down. */
 function paidShareOf(amount: bigint, { sellerAmount, locked }: PaidSettlement): bigint {
@@ -25,11 +25,11 @@ export function volumeIn(month: Month, settlements: readonly PaidSettlement[]): 
 }
 
 /** A settlement as the statement of a month lists it. */
-export function lineOf(settlement: PaidSettlement, month: Month): SettlementLine {
+export function toLine(settlement: PaidSettlement, month: Month): SettlementLine {
   const isOfMonth = settlement.settledAt >= month.start && settlement.settledAt < month.end;
   return {
     escrowId: settlement.id,
-    settledAt: isoOf(settlement.settledAt),
+    settledAt: toIso(settlement.settledAt),
     amount: String(settlement.amount),
     fee: String(settlement.fee),
     locked: String(settlement.locked),
@@ -52,5 +52,5 @@ export function hashStatement(terms: StatementTerms): `0x${string}` {
 
 /** The start and end of a month's window, as statements show them. */
 export function windowOf({ windowStart, end }: Month): Pick<StatementTerms, "windowStart" | "windowEnd"> {
-  return { windowStart: isoOf(windowStart), windowEnd: isoOf(end) };
+  return { windowStart: toIso(windowStart), windowEnd: toIso(end) };
 }

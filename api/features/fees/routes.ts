@@ -7,7 +7,7 @@ import { defineRoute } from "../../http/define-route.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { feeStandingOf, feeWindowAt } from "./tiers.ts";
+import { computeFeeStanding, feeWindowAt } from "./tiers.ts";
 
 /** Dependencies of the fee routes. */
 export interface FeesDeps {
@@ -64,7 +64,7 @@ const readFeeTier = defineRoute({
   const window = feeWindowAt(Math.max(toUnixSeconds(clock.now()), timestamp ?? 0));
   const firstDay = Math.min(window.firstDay, window.monthFirstDay);
   const { block, days } = await indexer.agentDays(caller.walletAddress, firstDay);
-  const { tier, next, settledVolumeUsd, rebateAccruedUsd } = feeStandingOf(days, window);
+  const { tier, next, settledVolumeUsd, rebateAccruedUsd } = computeFeeStanding(days, window);
   const remainingUsd = next === undefined ? 0n : BigInt(next.fromUsd) * 10n ** BigInt(USD_DECIMALS) - settledVolumeUsd;
   return {
     status: 200,

@@ -10,7 +10,7 @@ import type { Logger } from "../../lib/logger.ts";
 import type { StatementLineRecord, StatementModels, StatementRecord, StatementTerms } from "./model.ts";
 import { monthAfter, monthAt, monthNamed } from "./months.ts";
 import type { Month } from "./months.ts";
-import { hashSettlements, hashStatement, lineOf, rebateOn, volumeIn, windowOf } from "./rebate.ts";
+import { hashSettlements, hashStatement, toLine, rebateOn, volumeIn, windowOf } from "./rebate.ts";
 import { tierOf } from "./tiers.ts";
 
 /** Dependencies of the writer of statements. */
@@ -62,7 +62,7 @@ export function createStatementWriter({ connection, models, chain, indexer, ...d
   }
 
   /** The volumes of all wallets that were paid as sellers in a span of days, by lower-case wallet. */
-  async function volumesOf(month: Month, block: AtBlock): Promise<Map<string, bigint>> {
+  async function readVolumes(month: Month, block: AtBlock): Promise<Map<string, bigint>> {
     const volumes = new Map<string, bigint>();
     const windowDay = month.windowStart / SECONDS_PER_DAY;
     const days = { from: Math.min(month.start, month.windowStart) / SECONDS_PER_DAY, to: month.end / SECONDS_PER_DAY };
@@ -78,7 +78,7 @@ export function createStatementWriter({ connection, models, chain, indexer, ...d
   }
 
   /** The settlements that paid a seller in the month and in its window, oldest first. */
-  async function settlementsOf(wallet: string, month: Month, block: AtBlock): Promise<PaidSettlement[]> {
+  async function readSettlements(wallet: string, month: Month, block: AtBlock): Promise<PaidSettlement[]> {
     const found: PaidSettlement[] = [];
     const span = { from: Math.min(month.start, month.windowStart), to: month.end };
     for (;;) {
@@ -97,7 +97,7 @@ export function createStatementWriter({ connection, models, chain, indexer, ...d
 
   /** Writes a seller's statements, one for each token. @returns how many it has */
   async function writeFor(wallet: `0x${string}`, volumeUsd: bigint, month: Month, block: AtBlock): Promise<number> {
-    const settlements = await settlementsOf(wallet, month, block);
+    const settlements = await readSettlements(wallet, month, block);
     const ofSettlements = volumeIn(month, settlements);
     if (ofSettlements !== volumeUsd) throw new InconsistentVolumeError(wallet, month.name, volumeUsd, ofSettlements);
     const { tier, effectiveRateBps } = tierOf(volumeUsd);
@@ -106,7 +106,7 @@ export function createStatementWriter({ connection, models, chain, indexer, ...d
     const tokens = new Map(paidInMonth.map(({ token }) => [token.id, token]));
     for (const token of tokens.values()) {
       const own = settlements.filter((settlement) => settlement.token.id === token.id);
-      const listed = own.map((settlement) => lineOf(settlement, month));
+      const listed = own.map((settlement) => toLine(settlement, month));
       const fee = listed.reduce((sum, line) => sum + BigInt(line.countedFee), 0n);
       const rebate = rebateOn(fee, effectiveRateBps);
       const terms = {
@@ -153,7 +153,7 @@ export function createStatementWriter({ connection, models, chain, indexer, ...d
 
   async function writeMonth(month: Month, block: AtBlock, signal: AbortSignal | undefined): Promise<number> {
     let written = 0;
-    for (const [wallet, volumeUsd] of await volumesOf(month, block)) {
+    for (const [wallet, volumeUsd] of await readVolumes(month, block)) {
       signal?.throwIfAborted();
       written += await writeFor(wallet as `0x${string}`, volumeUsd, month, block);
     }

@@ -45,7 +45,7 @@ export function feeWindowAt(unixSeconds: number): FeeWindow {
  * The tier by the volume of the window, and the rebate on this month's fees so far if that tier holds at the month's
  * end: `floor(fees * (200 - rateBps) / 200)`.
  */
-export function feeStandingOf(days: readonly SettledDay[], window: FeeWindow): FeeStanding {
+export function computeFeeStanding(days: readonly SettledDay[], window: FeeWindow): FeeStanding {
   const settledVolumeUsd = sum(days.filter(({ day }) => day >= window.firstDay).map(({ soldUsd }) => soldUsd));
   const monthFeesUsd = sum(days.filter(({ day }) => day >= window.monthFirstDay).map(({ soldFeeUsd }) => soldFeeUsd));
   const tier = tierOf(settledVolumeUsd);

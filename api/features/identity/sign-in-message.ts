@@ -3,7 +3,7 @@ import type { Address } from "viem";
 
 import { CHAIN_IDS, NETWORKS, SIGN_IN_MAX_AGE_SECONDS } from "../../config/constants.ts";
 import { addressSchema } from "../../http/common-schemas.ts";
-import { dateTimeOf, isRequestId, isStatement, isUri, readSignInText, webOriginOf } from "./sign-in-text.ts";
+import { parseDateTime, isRequestId, isStatement, isUri, readSignInText, parseWebOrigin } from "./sign-in-text.ts";
 import type { SignInField, SignInText } from "./sign-in-text.ts";
 
 /** The purpose of a signed message; its statement has to name it. */
@@ -59,7 +59,7 @@ export function checkSignInMessage(text: string, expectation: SignInExpectation)
   const read = readSignInText(text);
   if ("fault" in read) return { faults: [read.fault] };
   const { fields } = read;
-  const issuedAt = dateTimeOf(fields.issuedAt.value);
+  const issuedAt = parseDateTime(fields.issuedAt.value);
   const rules = [
     ...serviceRules(fields, new URL(expectation.publicUrl)),
     ...statementRules(fields.statement, expectation.purpose),
@@ -75,7 +75,7 @@ export function checkSignInMessage(text: string, expectation: SignInExpectation)
 const inLine = (fault: string, { line }: SignInField): string => `${fault} (line ${line})`;
 
 function serviceRules({ domain, address, uri, version, chainId, nonce }: SignInText, service: URL): Rule[] {
-  const origins = originsOf(service);
+  const origins = listOrigins(service);
   const chainIds = NETWORKS.map((network) => String(CHAIN_IDS[network]));
   return [
     [
@@ -87,7 +87,7 @@ function serviceRules({ domain, address, uri, version, chainId, nonce }: SignInT
       inLine("address must be 0x and 40 hexadecimal digits, with its EIP-55 checksum or in lower case", address),
     ],
     [
-      origins.some(({ origin }) => origin === webOriginOf(uri.value)),
+      origins.some(({ origin }) => origin === parseWebOrigin(uri.value)),
       inLine(`URI must be an address of ${service.origin}, without user name`, uri),
     ],
     [version.value === "1", inLine("version must be 1", version)],
@@ -114,7 +114,7 @@ function statementRules(statement: SignInField, purpose: SignInPurpose): Rule[] 
 const DATE_TIME_RULE = "must be a time like 2026-01-31T12:00:00Z";
 
 function timeRules({ issuedAt, expirationTime, notBefore }: SignInText, now: Date): Rule[] {
-  const issued = dateTimeOf(issuedAt.value);
+  const issued = parseDateTime(issuedAt.value);
   const rules: Rule[] =
     issued === undefined
       ? [[false, inLine(`issued-at ${DATE_TIME_RULE}`, issuedAt)]]
@@ -125,12 +125,12 @@ function timeRules({ issuedAt, expirationTime, notBefore }: SignInText, now: Dat
           ],
         ];
   if (expirationTime !== undefined) {
-    const expires = dateTimeOf(expirationTime.value);
+    const expires = parseDateTime(expirationTime.value);
     rules.push([expires !== undefined, inLine(`expiration-time ${DATE_TIME_RULE}`, expirationTime)]);
     if (expires !== undefined) rules.push([expires > now, `line ${expirationTime.line}: the message has expired`]);
   }
   if (notBefore !== undefined) {
-    const starts = dateTimeOf(notBefore.value);
+    const starts = parseDateTime(notBefore.value);
     rules.push([starts !== undefined, inLine(`not-before ${DATE_TIME_RULE}`, notBefore)]);
     // A client whose clock is ahead sets both times from it, so both have the same tolerance.
     const latest = new Date(now.getTime() + CLOCK_SKEW_SECONDS * 1_000);
@@ -156,7 +156,7 @@ function extraRules({ requestId, resources }: SignInText): Rule[] {
 const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
 
 /** The service's own address. A loopback address has all the loopback's names, as nobody else can use them. */
-function originsOf(service: URL): URL[] {
+function listOrigins(service: URL): URL[] {
   if (!LOOPBACK_NAMES.includes(service.hostname)) return [service];
   return LOOPBACK_NAMES.map((hostname) => {
     const alias = new URL(service);

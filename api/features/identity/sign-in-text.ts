@@ -113,12 +113,12 @@ export const isRequestId = (text: string): boolean => REQUEST_ID.test(text);
 export const isUri = (text: string): boolean => ANY_URI.test(text);
 
 /** The origin of a web address; undefined for any other text. */
-export function webOriginOf(text: string): string | undefined {
+export function parseWebOrigin(text: string): string | undefined {
   return WEB_URI.test(text) && URL.canParse(text) ? new URL(text).origin : undefined;
 }
 
 /** A `date-time` of RFC 3339 whose day exists; undefined for any other text. */
-export function dateTimeOf(text: string): Date | undefined {
+export function parseDateTime(text: string): Date | undefined {
   const [, year, month, day] = DATE_TIME.exec(text)?.map(Number) ?? [];
   if (year === undefined || month === undefined || day === undefined) return undefined;
   // A day that its month doesn't have would be taken as one of the next month.

@@ -36,7 +36,7 @@ const EVENT_OF = {
  * Classifies a failed simulation of a move by the contract's custom error. That no score is pending says only that there is
  * nothing to write now: the settlement may be missing.
  */
-export function obstacleOf(move: KeeperMove, { name, args }: Revert): Obstacle<KeeperProblem> {
+export function toObstacle(move: KeeperMove, { name, args }: Revert): Obstacle<KeeperProblem> {
   const problem = (found: KeeperProblem): Obstacle<KeeperProblem> => ({
     kind: "problem",
     problem: found,
@@ -71,7 +71,7 @@ export interface KeeperWorkDeps {
 /** The keeper's moves as calls of the escrow contract. */
 export function createKeeperWork({ chain, deployment, signer, budget }: KeeperWorkDeps): Work<KeeperOrderRecord> {
   const { escrow } = deployment;
-  const callOf = ({ move, escrowId }: Pick<KeeperOrderRecord, "move" | "escrowId">) => ({
+  const buildCall = ({ move, escrowId }: Pick<KeeperOrderRecord, "move" | "escrowId">) => ({
     to: escrow,
     data: encodeFunctionData({ abi: escrowAbi, functionName: move, args: [escrowId] }),
   });
@@ -93,18 +93,18 @@ export function createKeeperWork({ chain, deployment, signer, budget }: KeeperWo
     noun: "move",
     factsOf: ({ move, escrowId }) => ({ move, escrowId }),
     signerOf: () => signer,
-    callOf,
+    buildCall,
     budget,
 
     async obstacle(order, { from = zeroAddress, blockNumber }) {
-      const revert = await chain.simulate({ from, ...callOf(order) }, blockNumber);
+      const revert = await chain.simulate({ from, ...buildCall(order) }, blockNumber);
       if (revert === undefined) return undefined;
       // A reorganisation may have removed the settlement, and its successor may fail to write the scores again.
       const isWritten = revert.name === "NoScorePending" && (await hasEnded(order.escrowId, blockNumber));
-      return isWritten ? { kind: "done" } : obstacleOf(order.move, revert);
+      return isWritten ? { kind: "done" } : toObstacle(order.move, revert);
     },
 
-    obstacleOf: ({ move }, revert) => obstacleOf(move, revert),
+    toObstacle: ({ move }, revert) => toObstacle(move, revert),
 
     async findConclusion({ move, escrowId }, head) {
       const [log] = await chain.read((client) =>

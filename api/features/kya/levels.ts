@@ -13,7 +13,7 @@ export type KyaReason = Pick<KyaChangeRecord, "cause" | "reason" | "requestId"> 
 
 /** The Know Your Agent levels of agents. */
 export interface KyaLevels {
-  levelOf(agentId: string): Promise<KyaLevel>;
+  readLevel(agentId: string): Promise<KyaLevel>;
   /** The level that an operation left, in this run or another one; undefined if it hasn't had its effect. */
   leftBy(operation: Operation, agentId: string): Promise<KyaLevel | undefined>;
   /**
@@ -93,7 +93,7 @@ export function createKyaLevels({ connection, agents, changes, clock }: KyaLevel
   }
 
   return {
-    async levelOf(agentId) {
+    async readLevel(agentId) {
       const agent = await agents.findById(agentId, { kyaLevel: 1 }).lean();
       return agent?.kyaLevel ?? 0;
     },

@@ -81,7 +81,7 @@ export function createLinkPaymentMethod(deps: PaymentMethodDeps): LinkPaymentMet
     requireLive(deadline);
     const listed = chain.deployment.tokens.find(({ address }) => address === token);
     if (listed === undefined) throw new ApiError("payment_method_not_supported", { details: { network, token } });
-    if ((await signerOf(chain, caller, statement)) !== walletAddress) throw new ApiError("signature_invalid");
+    if ((await recoverSigner(chain, caller, statement)) !== walletAddress) throw new ApiError("signature_invalid");
 
     const [balance, allowance] = await Promise.all([
       chain.tokenBalance(token, walletAddress),
@@ -115,7 +115,7 @@ export function createLinkPaymentMethod(deps: PaymentMethodDeps): LinkPaymentMet
 }
 
 /** The wallet behind a statement's signature; undefined if no key can have made it. */
-async function signerOf(
+async function recoverSigner(
   { chainId, deployment }: PaymentMethodChain,
   { agentId, walletAddress }: Caller,
   { network, token, nonce, deadline, signature }: PaymentMethodStatement,

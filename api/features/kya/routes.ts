@@ -21,7 +21,7 @@ const HIGHEST_LEVEL = KYA_LEVELS[3];
 
 const kyaAnswer = dataOf(z.object({ agentId: z.string(), kya: kyaOutput }).meta({ id: "AgentKya" }));
 
-const hexOf = (bytes: number) =>
+const hexSchema = (bytes: number) =>
   z
     .string()
     .regex(new RegExp(`^0x[0-9a-fA-F]{${2 * bytes}}$`), `Must be 0x and ${2 * bytes} hexadecimal digits`)
@@ -47,9 +47,9 @@ const linkMethod = defineRoute({
     .strictObject({
       network: networkSchema,
       token: addressSchema,
-      nonce: hexOf(32).meta({ description: "32 random bytes" }),
+      nonce: hexSchema(32).meta({ description: "32 random bytes" }),
       deadline: z.int().min(0).meta({ description: "Unix seconds" }),
-      signature: hexOf(65),
+      signature: hexSchema(65),
     })
     .meta({
       id: "PaymentMethodRequest",

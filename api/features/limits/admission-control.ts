@@ -79,14 +79,14 @@ export class StoredAdmissionControl implements AdmissionControl {
       return this.#refuseAnonymous(request, counted, secondsBetween(call.at, call.suspendedUntil ?? call.at));
     }
     const limit = rateClass === undefined ? this.emptyWindow.limit : this.#deps.limits.rateLimits[rateClass];
-    const rate = counted ?? stateOf(limit, call.counted, call.last ?? undefined, call.at);
+    const rate = counted ?? toState(limit, call.counted, call.last ?? undefined, call.at);
     if (call.outcome === "limited") throw tooMany(rateClass ?? "general", rate, call.first ?? undefined, call.at);
     const use = call.outcome === "reserved" && budget !== undefined ? { type: budget, day: call.day } : undefined;
     const reserved = { agentId, keyHash: presented.hash, callId: call.id, use };
     return {
       caller: { agentId, walletAddress, keyId: call.keyId },
       rate,
-      budget: budget === undefined ? undefined : budgetOf(budget, call),
+      budget: budget === undefined ? undefined : toBudget(budget, call),
       settle: async (served) => {
         if (call.outcome === "free") return;
         if (served && call.outcome === "prepaid" && budget !== undefined) this.#deps.onPrepaid(budget);
@@ -99,7 +99,7 @@ export class StoredAdmissionControl implements AdmissionControl {
 
   async #countClient(rateClass: ClientClass, ip: string): Promise<RateState> {
     const { times, admitted, at } = await this.#deps.windows.count(rateClass, ip);
-    const state = stateOf(this.#deps.limits.rateLimits[rateClass], times.length, times.at(-1), at);
+    const state = toState(this.#deps.limits.rateLimits[rateClass], times.length, times.at(-1), at);
     if (!admitted) throw tooMany(rateClass, state, times[0], at);
     return state;
   }
@@ -215,7 +215,7 @@ const NO_CALLER = {
   settle: () => Promise.resolve(),
 };
 
-function budgetOf(type: CallClass, { used, limit, outcome, day }: CallRecord): BudgetState {
+function toBudget(type: CallClass, { used, limit, outcome, day }: CallRecord): BudgetState {
   const isCounted = outcome === "reserved";
   return {
     type,
@@ -226,7 +226,7 @@ function budgetOf(type: CallClass, { used, limit, outcome, day }: CallRecord): B
   };
 }
 
-function stateOf(limit: number, calls: number, last: Date | undefined, at: Date): RateState {
+function toState(limit: number, calls: number, last: Date | undefined, at: Date): RateState {
   return {
     limit,
     remaining: Math.max(0, limit - calls),

@@ -41,8 +41,8 @@ export async function priceRanges(
   const max = maxPrice === undefined ? undefined : exactDecimal(maxPrice);
   const usd = currencies.includes("ETH") ? await etherPrice() : undefined;
   return [
-    rangeOf(DOLLARS, min, max),
-    ...(usd === undefined ? [] : [rangeOf(ETHER, new CEIL(min).div(usd), max && new FLOOR(max).div(usd))]),
+    toRange(DOLLARS, min, max),
+    ...(usd === undefined ? [] : [toRange(ETHER, new CEIL(min).div(usd), max && new FLOOR(max).div(usd))]),
   ].flatMap((range) => {
     const wanted = range.currencies.filter((currency) => currencies.includes(currency));
     return wanted.length === 0 || new BigNumber(range.min).gt(range.max) ? [] : [{ ...range, currencies: wanted }];
@@ -70,7 +70,7 @@ export function pricesWithin({ currencies, min, max }: PriceRange) {
  * Builds a range, with the upper bound capped at MAX_PRICE. No price is higher, and a higher bound may exceed what the
  * database can compare.
  */
-function rangeOf(currencies: readonly Currency[], min: BigNumber, max: BigNumber | undefined): PriceRange {
+function toRange(currencies: readonly Currency[], min: BigNumber, max: BigNumber | undefined): PriceRange {
   const dearest = max === undefined || max.gt(MAX_PRICE) ? new BigNumber(MAX_PRICE) : max;
   return { currencies, min: min.toFixed(), max: dearest.toFixed() };
 }

@@ -61,7 +61,7 @@ export async function readRanges(
 }
 
 async function readRange(model: ListingModel, range: ListingRange, limit: number): Promise<RangesRead> {
-  const plan = await planOf(model, range);
+  const plan = await planRead(model, range);
   const query = model.find(plan.filter, { embedding: 0 }).sort(range.order).limit(limit);
   const records = await (plan.hint === undefined ? query : query.hint(plan.hint)).lean();
   return { listings: records.map(toListing), readTo: records.length < limit ? plan.readTo : undefined };
@@ -80,7 +80,7 @@ interface RangePlan {
  * Chooses the index of a range. A list by age with a price filter reads all matches by price if they are few. If they are
  * many, it reads at most `READ_AT_MOST` entries by age.
  */
-async function planOf(model: ListingModel, { filter, order }: ListingRange): Promise<RangePlan> {
+async function planRead(model: ListingModel, { filter, order }: ListingRange): Promise<RangePlan> {
   if (!isPricedByAge({ filter, order })) return { filter, hint: undefined, readTo: undefined };
   const read = { ...filter };
   // The indexes of a seller end with the category, so a filter by it also discards entries.

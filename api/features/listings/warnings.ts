@@ -48,21 +48,21 @@ export function createListingWarnings(deps: ListingWarningsDeps): ListingWarning
   }
 
   /** The score that sets the cap: the contract's, or its copy while the chain is unavailable. */
-  async function scoreOf({ network, sellerAddress }: Listing): Promise<number | undefined> {
+  async function readScore({ network, sellerAddress }: Listing): Promise<number | undefined> {
     const onChain = await inTime("The seller's score", () => chains[network].scoreOf(sellerAddress));
     if (onChain !== undefined) return Number(onChain);
     const copies = await inTime("The copy of the seller's score", () => standings.of(network, [sellerAddress]));
     return copies?.get(sellerAddress.toLowerCase())?.score;
   }
 
-  async function valueUsdOf({ price, currency }: Listing): Promise<BigNumber | undefined> {
+  async function readValueUsd({ price, currency }: Listing): Promise<BigNumber | undefined> {
     if (currency !== "ETH") return new BigNumber(price);
     const usd = await inTime("The price of ether", etherPrice);
     return usd?.times(price);
   }
 
   async function capWarning(listing: Listing): Promise<ListingWarning | undefined> {
-    const [score, valueUsd] = await Promise.all([scoreOf(listing), valueUsdOf(listing)]);
+    const [score, valueUsd] = await Promise.all([readScore(listing), readValueUsd(listing)]);
     if (score === undefined || valueUsd === undefined) return undefined;
     const cap = maxJobValueUsdOf(score);
     if (cap === null || valueUsd.lte(cap)) return undefined;

@@ -9,7 +9,7 @@ import type { RepeatedLoop } from "../../jobs/background-loop.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { EventRecorder } from "../events/recorder.ts";
-import { inboxEntryOf } from "./inboxes.ts";
+import { toInboxEntry } from "./inboxes.ts";
 import type { InboxRecord, MessageModels, MessageRecord, SubscriptionRecord } from "./model.ts";
 import { receivedBy } from "./sender.ts";
 
@@ -154,7 +154,7 @@ export class FanOut {
   async #write(shares: readonly Share[], session: ClientSession): Promise<void> {
     const served = shares.filter(({ messages: own }) => own.length > 0);
     const entries = served.flatMap(({ subscription: { agentId }, messages: own, inboxLength }) =>
-      own.map((message, index) => inboxEntryOf(message, agentId, inboxLength + index + 1)),
+      own.map((message, index) => toInboxEntry(message, agentId, inboxLength + index + 1)),
     );
     await insertPlain(this.#inboxEntries, entries, session);
     await writePlain(
@@ -181,7 +181,7 @@ export class FanOut {
   }
 
   /** The inboxes of subscribers by agent. Each has one, because subscribing creates it. */
-  async #inboxesOf(subscribers: readonly SubscriptionRecord[], session: ClientSession | null) {
+  async #readInboxes(subscribers: readonly SubscriptionRecord[], session: ClientSession | null) {
     const agentIds = subscribers.map(({ agentId }) => agentId);
     const found = await this.#inboxes.find({ _id: { $in: agentIds } }, null, { session }).lean();
     return new Map(found.map((inbox) => [inbox._id, inbox]));
@@ -204,10 +204,10 @@ export class FanOut {
         .lean();
       const batch = firstWithin(found, BYTES_PER_BATCH / lacking.length);
       const upTo = batch.length === found.length ? last : (batch.at(-1)?.topicSeq ?? last);
-      const inboxOf = await this.#inboxesOf(lacking, session);
+      const inboxOf = await this.#readInboxes(lacking, session);
       const shares = lacking
         .filter(({ deliveredSeq }) => deliveredSeq < upTo)
-        .map((subscription) => shareOf(subscription, batch, upTo, inboxOf.get(subscription.agentId)));
+        .map((subscription) => takeNext(subscription, batch, upTo, inboxOf.get(subscription.agentId)));
       await this.#write(shares, session);
       return true;
     });
@@ -241,7 +241,7 @@ export class FanOut {
 
   /** Unblocks subscribers of the batch whose inboxes have room again, and skips old messages for the others. */
   async #retryBatch(topic: string, batch: readonly SubscriptionRecord[]): Promise<void> {
-    const inboxOf = await this.#inboxesOf(batch, null);
+    const inboxOf = await this.#readInboxes(batch, null);
     const isFull = ({ agentId }: SubscriptionRecord) => (inboxOf.get(agentId)?.unread ?? 0) >= INBOX_LIMITS.unread;
     const freed = batch.filter((subscription) => !isFull(subscription)).map(({ _id }) => _id);
     if (freed.length > 0) await this.#subscriptions.updateMany({ _id: { $in: freed } }, { isBlocked: false });
@@ -303,7 +303,7 @@ export function firstWithin(messages: readonly MessageRecord[], bytes: number): 
 }
 
 /** The messages of a batch that fit into a subscriber's inbox. */
-function shareOf(
+function takeNext(
   subscription: SubscriptionRecord,
   batch: readonly MessageRecord[],
   upTo: number,

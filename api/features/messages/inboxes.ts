@@ -4,7 +4,7 @@ import { INBOX_LIMITS } from "../../config/constants.ts";
 import type { InboxEntry, MessageModels, MessageRecord } from "./model.ts";
 
 /** The entry of a message in an agent's inbox. */
-export function inboxEntryOf(message: MessageRecord, agentId: string, seq: number): InboxEntry {
+export function toInboxEntry(message: MessageRecord, agentId: string, seq: number): InboxEntry {
   const { _id, fromAgentId, topic } = message;
   return {
     _id: inboxEntryId(_id, agentId),

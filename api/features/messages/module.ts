@@ -45,8 +45,8 @@ export const messagesModule = defineFeature({
   create({ connection, changes, clock, log, recorder, events, timings, processId, ...lookups }: MessagesModuleDeps) {
     const models = messageModels(connection);
     const reader = new MessageReader(connection, models, clock);
-    const messagesOf: MessageReader["messagesOf"] = (transactionId, agentId, limit) =>
-      reader.messagesOf(transactionId, agentId, limit);
+    const messagesOf: MessageReader["readByTransaction"] = (transactionId, agentId, limit) =>
+      reader.readByTransaction(transactionId, agentId, limit);
     const sender = new MessageSender({ connection, models, reader, recorder, clock, ...lookups });
     const fanOut = new FanOut({ connection, models, recorder, clock, log, timings, processId });
     changes.on(models.topics, () => {

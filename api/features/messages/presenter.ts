@@ -18,7 +18,7 @@ function addressOf({ toAgentId, topic, topicSeq }: MessageRecord) {
   };
 }
 
-function contentOf({ bodyJson, encrypted }: MessageRecord) {
+function toContent({ bodyJson, encrypted }: MessageRecord) {
   return {
     ...(bodyJson === null ? {} : { body: JSON.parse(bodyJson) as unknown }),
     ...(encrypted === null ? {} : { encrypted }),
@@ -33,7 +33,7 @@ export function presentMessage({ message, readAt }: ReadMessage): z.input<typeof
     fromAgentId,
     ...addressOf(message),
     contentType,
-    ...contentOf(message),
+    ...toContent(message),
     replyTo,
     transactionId,
     readAt: readAt?.toISOString() ?? null,
@@ -58,14 +58,14 @@ export function presentUcpMessage(message: MessageRecord): z.input<typeof ucpAns
  * Body of `message.received`.
  * @param hasContent false once the message has been deleted: the log keeps the event without its content
  */
-export function eventBodyOf(message: MessageRecord, hasContent = true): EventBody {
+export function toEventBody(message: MessageRecord, hasContent = true): EventBody {
   return {
     event: "message.received",
     messageId: message._id,
     fromAgentId: message.fromAgentId,
     ...addressOf(message),
     contentType: message.contentType,
-    ...(hasContent ? contentOf(message) : {}),
+    ...(hasContent ? toContent(message) : {}),
     replyTo: message.replyTo,
     ...(message.transactionId === null ? {} : { transactionId: message.transactionId }),
     createdAt: message.createdAt.toISOString(),

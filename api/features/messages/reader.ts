@@ -22,7 +22,7 @@ export interface Page<Item> {
 export type MessageFacts = Pick<MessageRecord, "_id" | "fromAgentId" | "toAgentId" | "createdAt">;
 
 /** The inbox position of a cursor. A cursor of another list has none, and its page is empty. */
-function positionOf({ after }: { after: string }): number {
+function parsePosition({ after }: { after: string }): number {
   return /^\d{1,15}$/.test(after) ? Number(after) : 0;
 }
 
@@ -33,7 +33,7 @@ export function inboxFilter(agentId: string, { unread, from, topic, cursor }: Li
     ...(from === undefined ? {} : { fromAgentId: from }),
     ...(topic === undefined ? {} : { topic }),
     isRead: unread === undefined ? { $in: [false, true] } : unread === "false",
-    ...(cursor === undefined ? {} : { seq: { $lt: positionOf(cursor) } }),
+    ...(cursor === undefined ? {} : { seq: { $lt: parsePosition(cursor) } }),
   };
 }
 
@@ -115,7 +115,7 @@ export class MessageReader {
   }
 
   /** The messages about a transaction that an agent has sent or received, oldest first, at most `limit`. */
-  async messagesOf(transactionId: string, agentId: string, limit: number): Promise<MessageFacts[]> {
+  async readByTransaction(transactionId: string, agentId: string, limit: number): Promise<MessageFacts[]> {
     const facts = { fromAgentId: 1, toAgentId: 1, createdAt: 1 } as const;
     const found = await this.#messages.find({ transactionId }, facts).sort({ _id: 1 }).limit(limit).lean();
     // Every message about a transaction is between its two parties.

@@ -7,7 +7,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { logEntryId, recordEventId } from "../events/event-id.ts";
 import type { EventModel } from "../events/model.ts";
 import type { MessageModels, MessageRecord } from "./model.ts";
-import { eventBodyOf } from "./presenter.ts";
+import { toEventBody } from "./presenter.ts";
 
 /** Dependencies of the retention. */
 export interface RetentionDeps {
@@ -43,7 +43,7 @@ export function createExpireMessages({ connection, models, events, clock }: Rete
       const unread = found.filter(({ isRead }) => !isRead).map(({ agentId }) => agentId);
       await inboxes.updateMany({ _id: { $in: unread } }, { $inc: { unread: -1 } }, { session });
       const eventId = recordEventId(message._id, "message.received");
-      const bodyJson = JSON.stringify(eventBodyOf(message, false));
+      const bodyJson = JSON.stringify(toEventBody(message, false));
       await writePlain(
         events,
         found.map(({ agentId }) => ({

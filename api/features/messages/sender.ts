@@ -7,9 +7,9 @@ import type { Operation } from "../../http/operation.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { sha256Hex } from "../../lib/ids.ts";
 import type { Announcement, EventRecorder } from "../events/recorder.ts";
-import { inboxEntryOf, takePlace } from "./inboxes.ts";
+import { toInboxEntry, takePlace } from "./inboxes.ts";
 import type { MessageModels, MessageRecord } from "./model.ts";
-import { eventBodyOf } from "./presenter.ts";
+import { toEventBody } from "./presenter.ts";
 import type { MessageReader } from "./reader.ts";
 import type { sendBody, ucpBody } from "./schemas.ts";
 
@@ -35,7 +35,7 @@ export function receivedBy(message: MessageRecord, recipients: readonly string[]
   return {
     type: "message.received",
     record: { recordId: message._id, transactionId: message.transactionId, orderKey },
-    body: eventBodyOf(message),
+    body: toEventBody(message),
     incarnation: 0,
     recipients,
     targets: [],
@@ -125,7 +125,7 @@ export class MessageSender {
     const seq = await takePlace(this.#deps.models, toAgentId, message.fromAgentId, session);
     if (seq === undefined) throw new ApiError("inbox_full");
     await this.#messages.create([message], { session });
-    await this.#inboxEntries.create([inboxEntryOf(message, toAgentId, seq)], { session });
+    await this.#inboxEntries.create([toInboxEntry(message, toAgentId, seq)], { session });
     await this.#deps.recorder.record([receivedBy(message, [toAgentId])], session);
   }
 

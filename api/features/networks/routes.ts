@@ -58,8 +58,8 @@ const listNetworks = defineRoute({
 async function describe(network: Network, deps: NetworksDeps): Promise<z.input<typeof networkOutput>> {
   const { chainId, deployment } = deps.chains[network];
   const [headBlock, indexedBlock] = await Promise.all([
-    numberOf(`rpc:${network}`, () => deps.chains[network].head()),
-    numberOf(`subgraph:${network}`, () => deps.indexers[network].head()),
+    readNumber(`rpc:${network}`, () => deps.chains[network].head()),
+    readNumber(`subgraph:${network}`, () => deps.indexers[network].head()),
   ]);
   const areKnown = headBlock !== null && indexedBlock !== null;
   return {
@@ -76,7 +76,7 @@ async function describe(network: Network, deps: NetworksDeps): Promise<z.input<t
   };
 }
 
-async function numberOf(what: string, head: () => Promise<{ number: number }>): Promise<number | null> {
+async function readNumber(what: string, head: () => Promise<{ number: number }>): Promise<number | null> {
   try {
     return (await withTimeout(what, PROBE_TIMEOUT_MS, head)).number;
   } catch {

@@ -51,7 +51,7 @@ export function scheduledBehind(first: Pick<ChainLink, "webhookId" | "orderKey" 
 export function createChains({ dispatches, arrivals }: OutboxModels): Chains {
   const { db: connection } = dispatches;
 
-  function firstOf(link: ChainLink): Promise<ChainLink | null> {
+  function readFirst(link: ChainLink): Promise<ChainLink | null> {
     return dispatches.findOne(chainFilter(link)).sort({ seq: 1 }).lean();
   }
 
@@ -90,7 +90,7 @@ export function createChains({ dispatches, arrivals }: OutboxModels): Chains {
   return {
     async hold(links) {
       const chained = new Map(links.filter(isChained).map((link) => [`${link.webhookId} ${link.orderKey}`, link]));
-      const firsts = await Promise.all([...chained.values()].map(firstOf));
+      const firsts = await Promise.all([...chained.values()].map(readFirst));
       const blocking = firsts.flatMap((first) => {
         const isBehind = (link: ChainLink) =>
           link.webhookId === first?.webhookId && link.orderKey === first.orderKey && link.seq > first.seq;

@@ -90,7 +90,7 @@ function merged(targets: readonly DispatchTarget[]): MergedTarget[] {
 }
 
 /** The dispatches of an event: one per address, and for `escrow.funded` a backup that waits for the first attempt. */
-export function dispatchesOf(event: OutgoingEvent, targets: readonly DispatchTarget[], now: Date): DispatchRecord[] {
+export function buildDispatches(event: OutgoingEvent, targets: readonly DispatchTarget[], now: Date): DispatchRecord[] {
   return merged(targets).flatMap((target) => {
     const kinds: DispatchKind[] = hasBackup(event.eventType, target) ? ["immediate", "backup"] : ["immediate"];
     return kinds.map((kind) => ({
@@ -114,7 +114,7 @@ export function dispatchesOf(event: OutgoingEvent, targets: readonly DispatchTar
  * A dispatch that sends another one again: the same event with the same body. It is retried once and has no backup. It
  * doesn't wait for other dispatches, because it is out of order anyway.
  */
-export function redeliveryOf(
+export function buildRedelivery(
   original: Omit<DispatchRecord, "attempts">,
   { _id, url, now }: { _id: string; url: string; now: Date },
 ): DispatchRecord {
@@ -135,7 +135,7 @@ export function redeliveryOf(
 }
 
 /** A trial of a registered webhook. It isn't in an event log, so its position there is 0. It is retried once. */
-export function pingOf(
+export function buildPing(
   { webhookId, agentId, url }: { webhookId: string; agentId: string; url: string },
   { _id, eventId, now }: { _id: string; eventId: string; now: Date },
 ): DispatchRecord {

@@ -99,7 +99,7 @@ export class Outbox {
    */
   async take(agentId: string, holder: string, limit: number): Promise<Taken> {
     // Reading one more shows whether the lane is then empty.
-    const waiting = await this.#firstOf(agentId, limit + 1);
+    const waiting = await this.#readFirst(agentId, limit + 1);
     const due = waiting.slice(0, limit).filter((dispatch) => dispatch.isDue);
     const begun = await Promise.all(due.map((dispatch) => this.#beginAttempt(agentId, dispatch, holder)));
     const dispatches = begun.flatMap((dispatch) => (dispatch?.status === "pending" ? [dispatch] : []));
@@ -204,7 +204,7 @@ export class Outbox {
   }
 
   /** Reads the first scheduled dispatches of a lane. First unschedules those that must wait for an earlier one of their chain. */
-  async #firstOf(agentId: string, limit: number): Promise<Waiting[]> {
+  async #readFirst(agentId: string, limit: number): Promise<Waiting[]> {
     for (let look = 1; ; look += 1) {
       const waiting = await this.#model
         .find(waitingInLane(agentId), {

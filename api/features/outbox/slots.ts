@@ -32,7 +32,11 @@ export interface Slots {
   roomOf(turn: SlotHolder): number;
 }
 
-function countOf({ startTimes }: SlotHolder, promptMs: number, now: number): { underWay: number; hanging: number } {
+function countAttempts(
+  { startTimes }: SlotHolder,
+  promptMs: number,
+  now: number,
+): { underWay: number; hanging: number } {
   let underWay = 0;
   let hanging = 0;
   for (const startedAt of startTimes) {
@@ -47,7 +51,7 @@ export function countSlots(turns: Iterable<SlotHolder>, { total, slow, promptMs 
   let used = 0;
   let usedBySlow = 0;
   for (const turn of turns) {
-    const { underWay, hanging } = countOf(turn, promptMs, now);
+    const { underWay, hanging } = countAttempts(turn, promptMs, now);
     const held = Math.max(1, underWay);
     used += held;
     usedBySlow += turn.isSlow ? held : hanging;
@@ -56,7 +60,7 @@ export function countSlots(turns: Iterable<SlotHolder>, { total, slow, promptMs 
   return {
     free,
     roomOf(turn) {
-      const { underWay, hanging } = countOf(turn, promptMs, now);
+      const { underWay, hanging } = countAttempts(turn, promptMs, now);
       const width = hanging > 0 ? Math.min(turn.width, NARROW_WIDTH) : turn.width;
       // Without a running attempt, the turn still holds one slot.
       const idle = underWay === 0 ? 1 : 0;

@@ -11,7 +11,7 @@ export function addReconciliationGauges(
   { passes, differences }: ReconciliationModels,
   now: () => Date,
 ): void {
-  const countOf = (name: string, help: string, states: DifferenceRecord["state"][]) => {
+  const addCount = (name: string, help: string, states: DifferenceRecord["state"][]) => {
     metrics.addGauge({
       name,
       help,
@@ -27,8 +27,8 @@ export function addReconciliationGauges(
         ),
     });
   };
-  countOf("reconciliation_differences", "Copies that differ from their contract and aren't repaired yet", ["found"]);
-  countOf("reconciliation_differences_total", "Copies that have ever differed from their contract", [
+  addCount("reconciliation_differences", "Copies that differ from their contract and aren't repaired yet", ["found"]);
+  addCount("reconciliation_differences_total", "Copies that have ever differed from their contract", [
     "found",
     "repaired",
   ]);

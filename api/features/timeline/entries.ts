@@ -40,7 +40,7 @@ export type TimelineEntry = {
 /** One kind of entries of a transaction. */
 export interface TimelineSource {
   /** An agent's entries, in any order and bounded in number, read with one query. */
-  entriesOf(transactionId: string, agentId: string): Promise<TimelineEntry[]>;
+  readEntries(transactionId: string, agentId: string): Promise<TimelineEntry[]>;
 }
 
 /** Digits of a number in an `order`, so that strings sort like numbers. */

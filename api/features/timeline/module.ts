@@ -11,9 +11,9 @@ import { createTimelines } from "./timeline.ts";
 /** Dependencies of the timeline feature. */
 export interface TimelineModuleDeps {
   reader: TransactionReader;
-  audit: Pick<AuditMemory, "auditOf">;
+  audit: Pick<AuditMemory, "readAudit">;
   dispatches: DispatchModel;
-  messagesOf: MessageReader["messagesOf"];
+  messagesOf: MessageReader["readByTransaction"];
 }
 
 /** The timelines of deals: moves, audit entries, webhook attempts and messages. */
@@ -24,7 +24,7 @@ export const timelineModule = defineFeature({
       timelines: createTimelines({
         read: (transactionId, agentId, at) => reader.read(transactionId, agentId, at),
         sources: {
-          audit: auditSource((transactionId, agentId) => audit.auditOf(transactionId, agentId)),
+          audit: auditSource((transactionId, agentId) => audit.readAudit(transactionId, agentId)),
           webhook: webhookSource(dispatches),
           message: messageSource(messagesOf),
         },

@@ -21,7 +21,7 @@ const TITLE_OF: Readonly<Record<ChainMove["type"], string>> = {
 };
 
 /** The moves of an escrow on chain. The contract's states bound their number. */
-export function movesOf({ network, escrowId, escrow }: TransactionRecord): TimelineEntry[] {
+export function toMoves({ network, escrowId, escrow }: TransactionRecord): TimelineEntry[] {
   return (escrow?.moves ?? []).map(({ type, at, txHash, blockNumber }, position) => ({
     at: at * 1_000,
     kind: "move",
@@ -32,10 +32,10 @@ export function movesOf({ network, escrowId, escrow }: TransactionRecord): Timel
 }
 
 /** An agent's audit entries: one for each event of the escrow. */
-export function auditSource(auditOf: AuditMemory["auditOf"]): TimelineSource {
+export function auditSource(readAudit: AuditMemory["readAudit"]): TimelineSource {
   return {
-    async entriesOf(transactionId, agentId) {
-      const found = await auditOf(transactionId, agentId);
+    async readEntries(transactionId, agentId) {
+      const found = await readAudit(transactionId, agentId);
       return found.map(({ namespace, key, tags, createdAt }, position) => ({
         at: Date.parse(createdAt),
         kind: "audit",
@@ -55,7 +55,7 @@ type DispatchFacts = Pick<DispatchRecord, "_id" | "eventId" | "eventType"> & {
 /** The attempts of the last seven days to an agent's addresses. */
 export function webhookSource(dispatches: DispatchModel): TimelineSource {
   return {
-    async entriesOf(transactionId, agentId) {
+    async readEntries(transactionId, agentId) {
       const shown = { eventId: 1, eventType: 1, "attempts.startedAt": 1, "attempts.outcome": 1 } as const;
       const found = await dispatches
         .find(dispatchesFilter(agentId, { transactionId, limit: MAX_DISPATCHES }), {
@@ -79,9 +79,9 @@ export function webhookSource(dispatches: DispatchModel): TimelineSource {
 }
 
 /** The messages about a transaction that an agent has sent or received, without their contents. */
-export function messageSource(messagesOf: MessageReader["messagesOf"]): TimelineSource {
+export function messageSource(messagesOf: MessageReader["readByTransaction"]): TimelineSource {
   return {
-    async entriesOf(transactionId, agentId) {
+    async readEntries(transactionId, agentId) {
       const found = await messagesOf(transactionId, agentId, MAX_MESSAGES);
       return found.map(({ _id, fromAgentId, createdAt }) => ({
         at: createdAt.getTime(),

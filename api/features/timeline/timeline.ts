@@ -1,7 +1,7 @@
 import type { TransactionReader } from "../transactions/reader.ts";
 import { ENTRY_KINDS } from "./entries.ts";
 import type { EntryKind, TimelineEntry, TimelineSource } from "./entries.ts";
-import { movesOf } from "./sources.ts";
+import { toMoves } from "./sources.ts";
 
 /** An entry's position: its time, then kind and `order`. */
 export type TimelinePosition = Pick<TimelineEntry, "at" | "kind" | "order">;
@@ -56,7 +56,7 @@ export function createTimelines({ read, sources }: TimelineOptions): Timelines {
       const wanted = ENTRY_KINDS.filter((known) => kind === undefined || known === kind);
       const found = await Promise.all(
         wanted.map(async (each) =>
-          each === "move" ? movesOf(record) : sources[each].entriesOf(transactionId, agentId),
+          each === "move" ? toMoves(record) : sources[each].readEntries(transactionId, agentId),
         ),
       );
       const rest = found

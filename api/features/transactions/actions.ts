@@ -57,7 +57,7 @@ export function fundingCalls(record: TransactionRecord): { approve: ContractCall
 }
 
 /** The call that commits to a submitted payload; undefined before the payload. */
-export function submitDeliveryOf(record: TransactionRecord): ContractCall | undefined {
+export function buildSubmitDelivery(record: TransactionRecord): ContractCall | undefined {
   if (record.deliveryProof === null) return undefined;
   return submitDeliveryCall(callTarget(record), record.escrowId, record.deliveryProof);
 }
@@ -155,7 +155,7 @@ function deliveryActions(record: TransactionRecord, now: number): Action[] {
   if (now <= record.deadline) {
     const request = deliverRequest(record, record.deadline);
     if (request !== undefined) actions.push(request);
-    const submit = submitDeliveryOf(record);
+    const submit = buildSubmitDelivery(record);
     if (submit !== undefined) actions.push({ action: "submitDelivery", ...submit, availableUntil: record.deadline });
   }
   if (now <= graceEnd(record)) actions.push(move(record, "refund", graceEnd(record)));

@@ -17,7 +17,7 @@ export interface TransactionTargets {
 }
 
 /** The addresses of a transaction's parties. `endpointUrl` is the listing's current one. */
-export function targetsOf(record: TransactionRecord, endpointUrl: string | null): TransactionTargets {
+export function toTargets(record: TransactionRecord, endpointUrl: string | null): TransactionTargets {
   return {
     seller:
       endpointUrl === null || record.sellerAgentId === null
@@ -67,7 +67,7 @@ export function announceOverdue(record: TransactionRecord, incarnation: number, 
     incarnation,
     recipients: [record.buyerAgentId],
     parties: partiesOf(record),
-    targets: targetsOf(record, null).buyer,
+    targets: toTargets(record, null).buyer,
     occurredAt,
   };
 }

@@ -11,7 +11,7 @@ import { IndexerBehindError } from "../../indexer/errors.ts";
 import { canonicalJson } from "../../lib/canonical-json.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { sha256Hex } from "../../lib/ids.ts";
-import { announceDelivered, targetsOf } from "./announce.ts";
+import { announceDelivered, toTargets } from "./announce.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import type { TransactionModel, TransactionRecord, TransactionStatus } from "./model.ts";
 import type { ChainProgress } from "./ports.ts";
@@ -44,7 +44,7 @@ const OPEN_TO_PAYLOAD: readonly TransactionStatus[] = ["funded", "delivered", "d
 const FUNDED = 1;
 
 /** SHA-256 of the canonical JSON of a response payload, 0x hex. */
-export function deliveryProofOf(responsePayload: Record<string, unknown>): `0x${string}` {
+export function hashPayload(responsePayload: Record<string, unknown>): `0x${string}` {
   return `0x${sha256Hex(canonicalJson(responsePayload))}`;
 }
 
@@ -108,7 +108,7 @@ export function createDelivery(options: DeliveryOptions) {
       const delivered = await options.progress.appliedDelivery(record.network, record.escrowId, session);
       if (delivered?.transactionId !== record._id) return;
       await options.recorder.record(
-        [announceDelivered(stored, delivered, targetsOf(stored, null), receivedAt)],
+        [announceDelivered(stored, delivered, toTargets(stored, null), receivedAt)],
         session,
       );
     });
@@ -126,7 +126,7 @@ export function createDelivery(options: DeliveryOptions) {
       if (reading.role !== "seller") {
         throw new ApiError("wrong_role", { details: { role: reading.role, required: "seller" } });
       }
-      const proof = deliveryProofOf(input.responsePayload);
+      const proof = hashPayload(input.responsePayload);
       const { record } = reading;
       await requireOpen(reading);
       const minBlock = input.txHash === undefined ? 0 : await submittedIn(record, input.txHash);

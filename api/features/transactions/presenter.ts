@@ -18,7 +18,7 @@ function isDeliveredOnChain(record: ListedTransaction): boolean {
   return record.escrow !== null && record.escrow.deliveredAt !== null;
 }
 
-function timelineOf(record: ListedTransaction, showPayload: boolean): z.input<typeof transaction>["timeline"] {
+function buildTimeline(record: ListedTransaction, showPayload: boolean): z.input<typeof transaction>["timeline"] {
   const entries: z.input<typeof transaction>["timeline"] = [];
   if (!record.unsolicited) {
     entries.push({ event: "CheckedOut", at: record.createdAt.toISOString(), txHash: null, blockNumber: null });
@@ -90,7 +90,7 @@ export function presentTransaction(
     sellerAmount: settled ? escrow.sellerAmount : null,
     deliveredAt: isoOrNull(escrow?.deliveredAt),
     settledAt: isoOrNull(escrow?.settledAt),
-    timeline: timelineOf(record, showPayload),
+    timeline: buildTimeline(record, showPayload),
     indexedBlock,
     createdAt: record.createdAt.toISOString(),
     updatedAt: record.updatedAt.toISOString(),

@@ -1,6 +1,6 @@
 import { defineRoute } from "../../http/define-route.ts";
 import { encodeCursor } from "../../http/query-params.ts";
-import { submitDeliveryOf } from "./actions.ts";
+import { buildSubmitDelivery } from "./actions.ts";
 import { isoOrNull, presentAction, presentTransaction } from "./presenter.ts";
 import {
   claimAbandonedAnswer,
@@ -173,7 +173,7 @@ const deliverTransaction = defineRoute({
   const { reading, onChain } = await transactions.deliver(caller.agentId, params.id, body, signal);
   const data = presentTransaction(reading.record, reading.role, reading.indexedBlock);
   if (onChain) return { status: 200, body: { success: true, data } };
-  const submitDelivery = submitDeliveryOf(reading.record) ?? null;
+  const submitDelivery = buildSubmitDelivery(reading.record) ?? null;
   return { status: 202, body: { success: true, data: { ...data, submitDelivery } } };
 });
 

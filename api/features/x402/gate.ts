@@ -14,7 +14,7 @@ import type { Presented, Proof, SignedProof, TransferProof } from "./offer/proof
 import type { Repeats } from "./repeats.ts";
 import type { Purpose, Reservations } from "./settling/reserve.ts";
 import { TimeLimit } from "./time-limit.ts";
-import { callOf, isSamePayment, isSameRequest, purposeOf } from "./payment-attempt.ts";
+import { toCall, isSamePayment, isSameRequest, toPurpose } from "./payment-attempt.ts";
 import type { PaymentAttempt } from "./payment-attempt.ts";
 
 /** Dependencies of the gate. */
@@ -57,7 +57,7 @@ export class X402Gate implements PaymentGate {
     const clocks = await time.within(readClocks);
     const terms = responses.termsFor(charge, context.path, clocks);
     if (terms === undefined) return responses.paymentRequired(charge, undefined);
-    const attempt = { ...callOf(context, caller, now()), context, charge, terms, clocks, time, next };
+    const attempt = { ...toCall(context, caller, now()), context, charge, terms, clocks, time, next };
     try {
       return await this.#admit(attempt);
     } catch (error) {
@@ -98,7 +98,7 @@ export class X402Gate implements PaymentGate {
     // After the lookup of known claims: a payment already used at another price must not be charged again.
     requireTerms(presented, terms);
     await attempt.time.within(requirePayee);
-    const purpose = purposeOf(attempt, presented);
+    const purpose = toPurpose(attempt, presented);
     if (proof.kind === "signed") return this.#paySigned(attempt, { ...presented, proof }, purpose);
     const claim = await this.#transferClaim(attempt, proof, purpose);
     return claim === undefined ? this.#resumeTransfer(attempt, proof) : paidCalls.run(attempt, claim);

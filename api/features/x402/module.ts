@@ -79,7 +79,7 @@ export const x402Module = defineFeature({
       timings,
     });
     const chain = createPaymentChain({ network, rpcUrl: rpcUrls[network], deployment: chains[network].deployment });
-    const facilitator = facilitatorOf(env, { lastTransactions, leases: leaseModel(connection), processId });
+    const facilitator = createFacilitator(env, { lastTransactions, leases: leaseModel(connection), processId });
     const settlements =
       facilitator === undefined
         ? undefined
@@ -133,7 +133,7 @@ export const x402Module = defineFeature({
 
 type Shared = Pick<OwnFacilitatorOptions, "lastTransactions" | "leases" | "processId">;
 
-function facilitatorOf({ x402, rpcUrls }: X402ModuleDeps["env"], shared: Shared): Facilitator | undefined {
+function createFacilitator({ x402, rpcUrls }: X402ModuleDeps["env"], shared: Shared): Facilitator | undefined {
   const { network, facilitatorUrl, facilitatorKey, settlementKey: key, timeoutMs } = x402;
   if (facilitatorUrl !== null) return new HttpFacilitator({ url: facilitatorUrl, key: facilitatorKey, timeoutMs });
   if (key === undefined) return undefined;

@@ -33,12 +33,12 @@ export interface PaymentAttempt extends Call {
 }
 
 /** The call that a request makes. */
-export function callOf(context: ValidatedContext, { agentId, keyId }: Caller, now: Date): Call {
-  return { agentId, keyId, requestHash: hashOf(context, agentId), operationId: operationIdOf(context, now) };
+export function toCall(context: ValidatedContext, { agentId, keyId }: Caller, now: Date): Call {
+  return { agentId, keyId, requestHash: hashRequest(context, agentId), operationId: operationIdOf(context, now) };
 }
 
 /** The use that a request reserves its payment for. */
-export function purposeOf(
+export function toPurpose(
   { agentId, keyId, requestHash, operationId, charge }: PaymentAttempt,
   { paymentId }: Presented,
 ): Purpose {
@@ -92,7 +92,7 @@ function operationIdOf({ route, headers, operation }: ValidatedContext, now: Dat
   return isKeyed ? operation.newId("req", now) : undefined;
 }
 
-function hashOf({ route, input, headers }: ValidatedContext, agentId: string): string {
+function hashRequest({ route, input, headers }: ValidatedContext, agentId: string): string {
   // The same body under another condition, such as `If-Match`, is another call.
   const conditions = Object.keys(route.requestHeaders ?? {}).map((name) => headers[name.toLowerCase()] ?? null);
   return sha256Hex(JSON.stringify([agentId, route.method, route.path, inputText(input), ...conditions]));

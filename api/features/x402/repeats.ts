@@ -7,7 +7,7 @@ import type { PaymentResponses } from "./offer/payment-responses.ts";
 import type { ClaimRecord, ClaimState } from "./model.ts";
 import { ProofRefusedError, readProof } from "./offer/proof.ts";
 import type { Proof } from "./offer/proof.ts";
-import { callOf, isRepeat } from "./payment-attempt.ts";
+import { toCall, isRepeat } from "./payment-attempt.ts";
 import type { Call } from "./payment-attempt.ts";
 
 const PAID_STATES: ReadonlySet<ClaimState> = new Set(["settled", "spent"]);
@@ -51,7 +51,7 @@ export class Repeats {
     const { token } = this.#responses;
     const proof = proofIn(context, network);
     if (proof === undefined || token === undefined) return undefined;
-    const call = callOf(context, caller, this.#now());
+    const call = toCall(context, caller, this.#now());
     if (proof.kind === "transfer") {
       return this.sentAnswer(call, await this.#claims.findByTransfer(network, proof.txHash), proof);
     }

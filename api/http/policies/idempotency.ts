@@ -59,7 +59,7 @@ export function idempotency(keys: IdempotencyKeys): Step<ValidatedContext> {
     const key = context.headers[HEADER];
     if (key === undefined || !takesIdempotencyKeys(context.route)) return next();
     const request = keyedRequest(context, key);
-    const claim = await claimOf(keys, request, context.signal);
+    const claim = await waitForClaim(keys, request, context.signal);
     switch (claim.state) {
       case "mismatch":
         throw new ApiError("idempotency_key_reused");
@@ -95,7 +95,7 @@ function scopeOf({ route, caller }: ValidatedContext, fingerprint: string): stri
 }
 
 /** The claim on a request, once no other request with its key is running or patience has ended. */
-async function claimOf(keys: IdempotencyKeys, request: KeyedRequest, signal: AbortSignal): Promise<Claim> {
+async function waitForClaim(keys: IdempotencyKeys, request: KeyedRequest, signal: AbortSignal): Promise<Claim> {
   const end = performance.now() + PATIENCE_MS;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
     const claim = await keys.claim(request);

@@ -140,7 +140,7 @@ function asServerError(error: unknown, errors: typeof OpenAI): EmbeddingServerEr
   if (code === "insufficient_quota") return new EmbeddingServerError("settings", `${message} (insufficient_quota)`);
   if (TEXT_STATUSES.has(status)) return new EmbeddingServerError("texts", message);
   if (status < 500 && !PASSING_STATUSES.has(status)) return new EmbeddingServerError("settings", message);
-  return new EmbeddingServerError("passing", message, { retryAfterMs: retryAfterOf(headers) });
+  return new EmbeddingServerError("passing", message, { retryAfterMs: parseRetryAfter(headers) });
 }
 
 /** Failures to connect: the server hasn't seen the request. */
@@ -164,7 +164,7 @@ function isBeforeSending(error: Error): boolean {
 const MAX_RETRY_AFTER_MS = 60_000;
 
 /** `Retry-After` in seconds; what isn't a number counts as none. */
-function retryAfterOf(headers: Headers | undefined): number {
+function parseRetryAfter(headers: Headers | undefined): number {
   const seconds = Number(headers?.get("retry-after") ?? 0);
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS) : 0;
 }

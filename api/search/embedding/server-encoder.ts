@@ -132,9 +132,9 @@ export class ServerEncoder implements SentenceEncoder {
     this.#now = now;
     this.#paces = paces;
     this.#lanes = {
-      query: this.#laneOf("query"),
-      document: this.#laneOf("document"),
-      private: this.#laneOf("private"),
+      query: this.#createLane("query"),
+      document: this.#createLane("document"),
+      private: this.#createLane("private"),
     };
   }
 
@@ -155,7 +155,7 @@ export class ServerEncoder implements SentenceEncoder {
     const keptMs = as === "query" ? KEPT_MS.query : owner === undefined ? KEPT_MS.public : KEPT_MS.owned;
     try {
       const vector = await withTimeout("The embedding server", patienceMs, () =>
-        this.#vectorOf(lane, { hash, text: clean, tokens, keptMs, payer }),
+        this.#requestVector(lane, { hash, text: clean, tokens, keptMs, payer }),
       );
       // These models know most languages.
       return { vector, knownWordShare: 1 };
@@ -171,7 +171,7 @@ export class ServerEncoder implements SentenceEncoder {
     await this.#queue.onIdle();
   }
 
-  #laneOf(lane: Lane): Batches<Text, Float32Array> {
+  #createLane(lane: Lane): Batches<Text, Float32Array> {
     const kind = lane === "private" ? "document" : lane;
     const { maxTexts } = BOUNDS[kind];
     const pace = { ...PACES[kind], ...this.#paces[kind] };
@@ -183,7 +183,7 @@ export class ServerEncoder implements SentenceEncoder {
     });
   }
 
-  #vectorOf(lane: Lane, text: Text): Promise<Float32Array> {
+  #requestVector(lane: Lane, text: Text): Promise<Float32Array> {
     const key = `${text.hash}|${text.payer ?? ""}`;
     const pending = this.#pending.get(key) ?? this.#lanes[lane].add(text);
     this.#pending.set(key, pending);

@@ -79,7 +79,7 @@ export class TokenBudget {
     const key = `${day}|${use}`;
     if (this.#isRefused(key, tokens)) return undefined;
     const expiresAt = new Date(Date.parse(day) + KEPT_MS);
-    if (await this.#take(day, tokens, this.#limits[use], expiresAt)) return this.#reservationOf(day, tokens);
+    if (await this.#take(day, tokens, this.#limits[use], expiresAt)) return this.#createReservation(day, tokens);
     this.#noteRefusal(key, tokens);
     const what = use === "private" ? "the day's tokens for agents' memory" : "the day's tokens for embedding";
     if (this.#loggedDays[use] !== day) this.#log.warn({ dailyTokens: this.#dailyTokens, day }, `${what} are spent`);
@@ -96,7 +96,7 @@ export class TokenBudget {
     const _id = shareId(day, payer);
     if (this.#isRefused(_id, tokens)) return undefined;
     const expiresAt = new Date(Date.parse(day) + SHARE_KEPT_MS);
-    if (await this.#take(_id, tokens, this.#limits.share, expiresAt)) return this.#reservationOf(_id, tokens);
+    if (await this.#take(_id, tokens, this.#limits.share, expiresAt)) return this.#createReservation(_id, tokens);
     this.#noteRefusal(_id, tokens);
     return undefined;
   }
@@ -144,7 +144,7 @@ export class TokenBudget {
     }
   }
 
-  #reservationOf(_id: string, tokens: number): Reservation {
+  #createReservation(_id: string, tokens: number): Reservation {
     return {
       settle: async (cost) => {
         if (cost !== tokens) await this.#spending.updateOne({ _id }, { $inc: { tokens: cost - tokens } });

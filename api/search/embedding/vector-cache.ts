@@ -2,7 +2,7 @@ import type { Collection } from "mongodb";
 import type { Model } from "mongoose";
 
 import type { CachedVectorRecord } from "./model.ts";
-import { toBytes, vectorOf } from "./vectors.ts";
+import { toBytes, toVector } from "./vectors.ts";
 
 /** A text's entry: its vector, or null if the server refuses the text. */
 export interface CacheEntry {
@@ -23,7 +23,7 @@ export class VectorCache {
   /** The vectors of the texts that are known; null for one that the server refuses. */
   async read(hashes: string[]): Promise<ReadonlyMap<string, Float32Array | null>> {
     const found = await this.#collection.find({ _id: { $in: hashes } }, { projection: { vector: 1 } }).toArray();
-    return new Map(found.map(({ _id, vector }) => [_id, vector === null ? null : vectorOf(vector)]));
+    return new Map(found.map(({ _id, vector }) => [_id, vector === null ? null : toVector(vector)]));
   }
 
   /** Stores entries until they expire. */

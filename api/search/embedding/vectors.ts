@@ -17,7 +17,7 @@ export function fromBytes(stored: Uint8Array): Float32Array {
 }
 
 /** The vector of a stored document: its bytes are a Buffer from mongoose, and a BSON Binary from the driver itself. */
-export function vectorOf(stored: unknown): Float32Array {
+export function toVector(stored: unknown): Float32Array {
   return fromBytes(stored instanceof Uint8Array ? stored : (stored as { buffer: Uint8Array }).buffer);
 }
 

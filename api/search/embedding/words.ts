@@ -1,5 +1,5 @@
 /** The words of a text in lower case. */
-export function wordsOf(text: string): string[] {
+export function splitWords(text: string): string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 }
 
@@ -35,7 +35,7 @@ const SHORTEST_COUNTED_WORD = 3;
  * their meaning that way; gibberish and languages other than English get a random one.
  */
 export function knownWordShare(text: string, vocabulary: ReadonlySet<string>): number {
-  const words = wordsOf(text).filter((word) => word.length >= SHORTEST_COUNTED_WORD);
+  const words = splitWords(text).filter((word) => word.length >= SHORTEST_COUNTED_WORD);
   if (words.length === 0) return 0;
   return words.filter((word) => isKnown(word, vocabulary)).length / words.length;
 }

@@ -13,7 +13,7 @@ export function foldedWords(text: string): string {
 }
 
 /** The forms in which a stem begins a word: the engine's stemmer turns a final y into i, and "scraping" into "scrape". */
-function beginningsOf(stem: string): string[] {
+function toBeginnings(stem: string): string[] {
   const start = ` ${stem.slice(0, -1)}`;
   if (stem.endsWith("i")) return [` ${stem}`, `${start}y`];
   return stem.endsWith("e") ? [` ${stem}`, `${start}ing`] : [` ${stem}`];
@@ -25,8 +25,8 @@ function beginningsOf(stem: string): string[] {
  * @param stems the query's, from the engine, without stop words
  * @returns takes a text's words, see `foldedWords`
  */
-export function coverageOf(stems: readonly string[]): (words: string) => number {
-  const wanted = [...new Set(stems)].map(beginningsOf);
+export function createCoverage(stems: readonly string[]): (words: string) => number {
+  const wanted = [...new Set(stems)].map(toBeginnings);
   if (wanted.length === 0) return () => 0;
   return (words) => wanted.filter((forms) => forms.some((form) => words.includes(form))).length / wanted.length;
 }

@@ -23,7 +23,7 @@ export const COLUMNS = {
 } as const;
 
 /** The columns of a table. @param dimensions length of the vectors */
-export async function schemaOf({ columns }: Pick<TableFormat<never, never>, "columns">, dimensions: number) {
+export async function buildSchema({ columns }: Pick<TableFormat<never, never>, "columns">, dimensions: number) {
   const { Field, FixedSizeList, Float32, Float64, Int32, List, Schema, Utf8 } = await loadArrow();
   const types = {
     choice: () => new Utf8(),
@@ -49,7 +49,7 @@ export function dimensionsOf({ fields }: Awaited<ReturnType<Table["schema"]>>): 
 }
 
 /** Rows of documents in the form that the engine takes. */
-export async function rowsOf<Document extends { id: string }>(
+export async function toRows<Document extends { id: string }>(
   table: Table,
   format: TableFormat<Document, never>,
   documents: readonly StoredDocument<Document>[],
@@ -58,7 +58,7 @@ export async function rowsOf<Document extends { id: string }>(
   const schema = await table.schema();
   const dimensions = dimensionsOf(schema);
   const rows = documents.map(({ document, revision, vector, values }) => ({
-    ...format.valuesOf(document),
+    ...format.toValues(document),
     ...values,
     [COLUMNS.id]: document.id,
     [COLUMNS.revision]: revision,
@@ -83,23 +83,23 @@ export interface StoredRow {
 
 /** The ids of the rows that a query finds, and BM25 by id. */
 export async function findIds(query: Query | VectorQuery, measure: Measure) {
-  const batches = await batchesOf(query.select([measure]));
-  return { ids: batches.flatMap(idsOf), scores: scoresOf(batches) };
+  const batches = await readBatches(query.select([measure]));
+  return { ids: batches.flatMap(idsOf), scores: readScores(batches) };
 }
 
 /** The rows that a query finds, and BM25 by id. */
 export async function findRows(query: Query | VectorQuery, measure: Measure) {
-  const batches = await batchesOf(query.select([COLUMNS.document, COLUMNS.vector, measure]));
-  return { rows: batches.flatMap(storedRowsOf), scores: scoresOf(batches) };
+  const batches = await readBatches(query.select([COLUMNS.document, COLUMNS.vector, measure]));
+  return { rows: batches.flatMap(toStoredRows), scores: readScores(batches) };
 }
 
 /** The rows with these ids that are still there. The vectors are copies: a part of a batch would keep all of it in memory. */
 export async function takeRows(table: Table, ids: readonly bigint[]): Promise<StoredRow[]> {
-  const batches = await batchesOf(table.takeRowIds(ids).select([COLUMNS.document, COLUMNS.vector]));
-  return batches.flatMap(storedRowsOf).map((row) => ({ ...row, vector: row.vector?.slice() ?? null }));
+  const batches = await readBatches(table.takeRowIds(ids).select([COLUMNS.document, COLUMNS.vector]));
+  return batches.flatMap(toStoredRows).map((row) => ({ ...row, vector: row.vector?.slice() ?? null }));
 }
 
-async function batchesOf(query: Query | VectorQuery | TakeQuery): Promise<RecordBatch[]> {
+async function readBatches(query: Query | VectorQuery | TakeQuery): Promise<RecordBatch[]> {
   return (await query.withRowId().toArrow({ timeoutMs: TIMEOUT_MS })).batches;
 }
 
@@ -109,7 +109,7 @@ function idsOf(batch: RecordBatch): bigint[] {
 }
 
 /** Empty for a search by meaning. */
-function scoresOf(batches: readonly RecordBatch[]): Map<bigint, number> {
+function readScores(batches: readonly RecordBatch[]): Map<bigint, number> {
   const found = batches.flatMap((batch) => {
     const scores = batch.getChild("_score");
     return scores === null ? [] : idsOf(batch).map((id, row) => [id, scores.get(row) as number] as const);
@@ -118,7 +118,7 @@ function scoresOf(batches: readonly RecordBatch[]): Map<bigint, number> {
 }
 
 /** Column by column: the object that Arrow makes for a row looks each field up again. */
-function storedRowsOf(batch: RecordBatch): StoredRow[] {
+function toStoredRows(batch: RecordBatch): StoredRow[] {
   const documents = batch.getChild(COLUMNS.document);
   const vectors = batch.getChild(COLUMNS.vector);
   const numbers = vectors?.getChildAt(0)?.toArray() as Float32Array;

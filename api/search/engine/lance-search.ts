@@ -1,16 +1,16 @@
 import type { Table } from "@lancedb/lancedb";
 
 import { cosine } from "../embedding/vectors.ts";
-import { coverageOf } from "./coverage.ts";
+import { createCoverage } from "./coverage.ts";
 import type { FoundRows, KnownRow, KnownRows } from "./known-rows.ts";
 import { COLUMNS } from "./lance-rows.ts";
 import { byRelevance } from "./match.ts";
 import type { Match, SearchQuery } from "./match.ts";
-import { EVEN_WORD_SCORE, NO_WORDS, relevanceOf, sumOf } from "./relevance.ts";
+import { EVEN_WORD_SCORE, NO_WORDS, computeRelevance, sumOf } from "./relevance.ts";
 import type { WordMatch } from "./relevance.ts";
 import type { SearchOptions } from "./search-table.ts";
 import type { TableFormat } from "./table-format.ts";
-import { vectorIndexOf } from "./vector-index.ts";
+import { chooseVectorIndex } from "./vector-index.ts";
 
 /**
  * How many parts of the vectors' index are searched, the nearest ones first; a part has about 4,000 vectors. Of a million generated
@@ -53,7 +53,7 @@ export async function searchTable<Document extends { id: string }, Filter>(
   limit: number,
   { isExact = false }: SearchOptions = {},
 ): Promise<Match<Document>[]> {
-  const condition = format.conditionOf(filter);
+  const condition = format.toCondition(filter);
   if (condition === null) return [];
   const { byMeaning, byWords } = await findAll(source, format, { query, condition, limit, isExact });
   const encoding = await query.encoding;
@@ -68,11 +68,11 @@ export async function searchTable<Document extends { id: string }, Filter>(
     const score = byWords.scores.get(id);
     const closeness = vector === null || encoding === null ? 0 : cosine(encoding.vector, vector);
     // Before it is parsed, which costs more.
-    if (score === undefined && relevanceOf(encoding, closeness, NO_WORDS) === undefined) continue;
+    if (score === undefined && computeRelevance(encoding, closeness, NO_WORDS) === undefined) continue;
     const document = row.document();
     // The engine's own numbers round; the filter decides.
     if (!format.passes(document, filter)) continue;
-    const parts = relevanceOf(encoding, closeness, score === undefined ? NO_WORDS : wordMatchOf(row, score));
+    const parts = computeRelevance(encoding, closeness, score === undefined ? NO_WORDS : wordMatchOf(row, score));
     if (parts !== undefined) matches.set(document.id, { document, relevance: sumOf(parts), parts, vector });
   }
   return [...matches.values()].sort(byRelevance).slice(0, limit);
@@ -103,7 +103,7 @@ async function findByMeaning<Document extends { id: string }>(
   if (vector === undefined) return nothing();
   const nearest = (parts: number) => {
     let search = table.vectorSearch(vector).column(COLUMNS.vector).distanceType("cosine").nprobes(parts).limit(limit);
-    const { refineFactor } = vectorIndexOf(vector.length);
+    const { refineFactor } = chooseVectorIndex(vector.length);
     if (refineFactor !== undefined) search = search.refineFactor(refineFactor);
     if (condition !== undefined) search = search.where(condition);
     return isExact ? search.bypassVectorIndex() : search;
@@ -123,7 +123,7 @@ async function findByWords<Document extends { id: string }>(
   { query: { text }, condition, limit }: Wanted,
 ) {
   const stems = (await table.tokenize(text, { column: COLUMNS.words })).map((token) => token.text);
-  const coverage = coverageOf(stems);
+  const coverage = createCoverage(stems);
   // Without a word to look for, the engine would fail.
   if (stems.length === 0) return { ...nothing<Document>(), coverage };
   let best = table.query().fullTextSearch(text, { columns: COLUMNS.words }).limit(limit);

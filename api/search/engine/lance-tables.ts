@@ -1,10 +1,10 @@
 import type { Connection } from "@lancedb/lancedb";
 
 import type { ObjectStoreSettings } from "../../config/search-index.ts";
-import { COLUMNS, loadEngine, schemaOf } from "./lance-rows.ts";
+import { COLUMNS, loadEngine, buildSchema } from "./lance-rows.ts";
 import { lanceTable } from "./lance-table.ts";
 import type { SearchTables } from "./search-table.ts";
-import { storageOptionsOf } from "./storage-options.ts";
+import { toStorageOptions } from "./storage-options.ts";
 
 /** Delay before a process notices another process's writes. */
 const CONSISTENCY_SECONDS = 0.25;
@@ -17,7 +17,7 @@ export function openLanceTables(url: string, store?: ObjectStoreSettings): Searc
   let connecting: Promise<Connection> | undefined;
   const connect = async (): Promise<Connection> => {
     connecting ??= loadEngine().then(({ connect }) =>
-      connect(url, { readConsistencyInterval: CONSISTENCY_SECONDS, storageOptions: storageOptionsOf(store) }),
+      connect(url, { readConsistencyInterval: CONSISTENCY_SECONDS, storageOptions: toStorageOptions(store) }),
     );
     try {
       return await connecting;
@@ -40,7 +40,7 @@ export function openLanceTables(url: string, store?: ObjectStoreSettings): Searc
     open: async (name) => lanceTable(await (await connect()).openTable(name)),
     async create(name, format, dimensions) {
       const { Index } = await loadEngine();
-      const table = await (await connect()).createEmptyTable(name, await schemaOf(format, dimensions));
+      const table = await (await connect()).createEmptyTable(name, await buildSchema(format, dimensions));
       await table.createIndex(COLUMNS.id, { config: Index.btree() });
       await table.createIndex(COLUMNS.words, {
         config: Index.fts({

@@ -1,10 +1,10 @@
 import type { Table } from "@lancedb/lancedb";
 
-import { COLUMNS, dimensionsOf, rowsOf } from "./lance-rows.ts";
+import { COLUMNS, dimensionsOf, toRows } from "./lance-rows.ts";
 import type { RemovedDocument, StoredDocument } from "./search-table.ts";
 import { quoted } from "./table-format.ts";
 import type { TableFormat } from "./table-format.ts";
-import { vectorIndexConfig, vectorIndexOf } from "./vector-index.ts";
+import { vectorIndexConfig, chooseVectorIndex } from "./vector-index.ts";
 
 /** Minimum row count for the vector index. Below it, all vectors are compared, which is fast and exact. */
 export const INDEXED_FROM = 20_000;
@@ -28,7 +28,7 @@ export async function addAll<Document extends { id: string }>(
   format: TableFormat<Document, never>,
   documents: readonly StoredDocument<Document>[],
 ): Promise<void> {
-  if (documents.length > 0) await table.add(await rowsOf(table, format, documents));
+  if (documents.length > 0) await table.add(await toRows(table, format, documents));
 }
 
 /** Adds, replaces and removes documents, none of a newer revision. */
@@ -43,7 +43,7 @@ export async function applyAll<Document extends { id: string }>(
       .mergeInsert(COLUMNS.id)
       .whenMatchedUpdateAll({ where: `target.${COLUMNS.revision} <= source.${COLUMNS.revision}` })
       .whenNotMatchedInsertAll()
-      .execute(await rowsOf(table, format, put));
+      .execute(await toRows(table, format, put));
   }
   for (let start = 0; start < removed.length; start += REMOVED_AT_ONCE) {
     const conditions = removed
@@ -86,6 +86,6 @@ export async function vectorsToIndex(table: Table, indexed: number, from = INDEX
 
 /** Indexes the vectors of a table. */
 export async function indexVectors(table: Table): Promise<void> {
-  const config = await vectorIndexConfig(vectorIndexOf(dimensionsOf(await table.schema())));
+  const config = await vectorIndexConfig(chooseVectorIndex(dimensionsOf(await table.schema())));
   await table.createIndex(COLUMNS.vector, { name: VECTOR_INDEX, config });
 }

@@ -43,7 +43,7 @@ export interface RelevanceParts {
 }
 
 /** How relevant a document is; undefined if it doesn't answer the query. */
-export function relevanceOf(
+export function computeRelevance(
   encoding: Encoding | null,
   closeness: number,
   match: WordMatch,

@@ -18,7 +18,7 @@ const BOUNDS = {
  * the role of the machine.
  * @param store undefined for a folder, or a store of another provider than S3's
  */
-export function storageOptionsOf(store: ObjectStoreSettings | undefined): Record<string, string> {
+export function toStorageOptions(store: ObjectStoreSettings | undefined): Record<string, string> {
   if (store === undefined) return { ...BOUNDS };
   const { endpoint, region, keys } = store;
   return {

@@ -14,7 +14,7 @@ export interface TableFormat<Document extends { id: string }, Filter> {
   /** The columns to filter by, by name. */
   columns: Readonly<Record<string, ColumnKind>>;
   /** The values of those columns, as far as the document says them. */
-  valuesOf(document: Document): Readonly<Record<string, ColumnValue>>;
+  toValues(document: Document): Readonly<Record<string, ColumnValue>>;
   /** The text whose words are searched. What is in it twice counts twice. */
   wordsOf(document: Document): string;
   /**
@@ -26,7 +26,7 @@ export interface TableFormat<Document extends { id: string }, Filter> {
    * A condition in SQL over the columns; undefined for a filter that excludes nothing, and null for one that no document can
    * pass. It may include a few documents more than the filter, because columns with numbers round.
    */
-  conditionOf(filter: Filter): string | undefined | null;
+  toCondition(filter: Filter): string | undefined | null;
   passes(document: Document, filter: Filter): boolean;
   serialize(document: Document): string;
   deserialize(text: string): Document;

@@ -1,14 +1,14 @@
 import type { Encoding } from "../embedding/encoder.ts";
 import { cosine } from "../embedding/vectors.ts";
-import { searchTerm, wordsOf } from "../embedding/words.ts";
-import { coverageOf, foldedWords } from "./coverage.ts";
+import { searchTerm, splitWords } from "../embedding/words.ts";
+import { createCoverage, foldedWords } from "./coverage.ts";
 import type { Match } from "./match.ts";
-import { EVEN_WORD_SCORE, relevanceOf, sumOf } from "./relevance.ts";
+import { EVEN_WORD_SCORE, computeRelevance, sumOf } from "./relevance.ts";
 import type { TableFormat } from "./table-format.ts";
 
 /** The words that a query looks for, without those that say nothing, each once. */
 export function wantedWords(query: string): string[] {
-  return [...new Set(wordsOf(query).filter((word) => searchTerm(word) !== null))];
+  return [...new Set(splitWords(query).filter((word) => searchTerm(word) !== null))];
 }
 
 /**
@@ -16,16 +16,16 @@ export function wantedWords(query: string): string[] {
  * it is.
  * @returns takes a document with its vector, null without one of the encoder's; gives undefined if it doesn't answer the query
  */
-export function matcherOf<Document extends { id: string }>(
+export function createMatcher<Document extends { id: string }>(
   { wordsOf: textOf }: Pick<TableFormat<Document, never>, "wordsOf">,
   query: string,
   encoding: Encoding | null,
 ): (document: Document, vector: Float32Array | null) => Match<Document> | undefined {
-  const coverage = coverageOf(wordsOf(query).flatMap((word) => searchTerm(word) ?? []));
+  const coverage = createCoverage(splitWords(query).flatMap((word) => searchTerm(word) ?? []));
   return (document, vector) => {
     const closeness = vector === null || encoding === null ? 0 : cosine(encoding.vector, vector);
     const shared = { score: EVEN_WORD_SCORE, coverage: coverage(foldedWords(textOf(document))) };
-    const parts = relevanceOf(encoding, closeness, shared);
+    const parts = computeRelevance(encoding, closeness, shared);
     return parts === undefined ? undefined : { document, relevance: sumOf(parts), parts, vector };
   };
 }

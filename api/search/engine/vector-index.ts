@@ -19,7 +19,7 @@ const RABITQ_STEP = 8;
  * The index for vectors of a length. Product quantisation takes any length, but of the same 200 it had 0.90 of the 50 nearest, and
  * only because 800 vectors were read for each search, which cost more than the rest of it.
  */
-export function vectorIndexOf(dimensions: number): VectorIndexKind {
+export function chooseVectorIndex(dimensions: number): VectorIndexKind {
   return dimensions % RABITQ_STEP === 0
     ? { type: "IVF_RQ", refineFactor: undefined }
     : { type: "IVF_PQ", refineFactor: 4 };

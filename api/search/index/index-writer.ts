@@ -151,7 +151,7 @@ export class IndexWriter<Changed extends Record> implements BackgroundLoop {
     if (before !== null) await this.#states.deleteOne({ _id: source.name, table: before.table });
     await this.#requireLease();
     await this.#dropOthers(undefined);
-    const resume: IndexPosition = { operationTime: await operationTimeOf(source.connection) };
+    const resume: IndexPosition = { operationTime: await readOperationTime(source.connection) };
     const name = `${this.#tablePrefix}${this.#now().getTime().toString(36)}_${randomBytes(3).toString("hex")}`;
     const table = await this.#tables.create(name, source.format, this.#encoder.dimensions);
     const documents = await source.load({ name, table }, () => this.#requireLease());
@@ -241,7 +241,7 @@ function isHistoryLost(error: unknown): boolean {
   return error instanceof MongoServerError && HISTORY_LOST.has(Number(error.code));
 }
 
-async function operationTimeOf(connection: Connection): Promise<Timestamp> {
+async function readOperationTime(connection: Connection): Promise<Timestamp> {
   const { operationTime }: { operationTime?: Timestamp } = await connection
     .getClient()
     .db("admin")

@@ -59,7 +59,7 @@ export function markConditions(
     const bytes = Buffer.from(source);
     const names: string[] = [];
     const edits: { at: number; text: string }[] = [];
-    for (const leaf of leavesOf(trees[file])) {
+    for (const leaf of collectLeaves(trees[file])) {
       const [start = 0, length = 0] = leaf.split(":").map(Number);
       const name = `condition${conditions.length}`;
       const first = HEADER.length + conditions.length * LINES_PER_FUNCTION + 1;
@@ -111,7 +111,7 @@ function parse(sources: ReadonlyMap<string, string>, read: (path: string) => str
 }
 
 /** Places (start:length:file) of the conditions in a tree, each once, in the order of the source. */
-function leavesOf(tree: unknown): string[] {
+function collectLeaves(tree: unknown): string[] {
   const leaves = new Set<string>();
   const mark = (node: Node): void => {
     if (node.nodeType === "TupleExpression" && node.components?.length === 1 && node.components[0]) {

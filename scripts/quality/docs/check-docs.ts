@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 
-import { problemsOf } from "./page-rules.ts";
+import { findProblems } from "./page-rules.ts";
 
 /** Pages that programs write. */
 const GENERATED = ["docs/api/errors.md", "docs/inside/conformance.md", "docs/inside/nightly.md"];
@@ -23,6 +23,6 @@ const pages = paths
     isLong: LONG.includes(path),
   }));
 
-const problems = problemsOf(pages, existsSync);
+const problems = findProblems(pages, existsSync);
 for (const problem of problems) console.log(problem);
 process.exitCode = problems.length === 0 ? 0 : 1;

@@ -34,24 +34,24 @@ const sentences = new Intl.Segmenter("en", { granularity: "sentence" });
  * file and a heading.
  * @param isFile whether the repository has a file or folder of this path
  */
-export function problemsOf(pages: readonly Page[], isFile: (path: string) => boolean): Problem[] {
-  const anchors = new Map(pages.map((page) => [page.path, anchorsOf(page.text)]));
+export function findProblems(pages: readonly Page[], isFile: (path: string) => boolean): Problem[] {
+  const anchors = new Map(pages.map((page) => [page.path, collectAnchors(page.text)]));
   return pages.flatMap((page) => {
     const tokens = parser.parse(page.text, {});
     const prose =
-      page.isGenerated === true ? [] : [...lengthOf(page), ...linesOf(page, tokens), ...wordsOf(page, tokens)];
-    return [...prose, ...linksOf(page, tokens, anchors, isFile)];
+      page.isGenerated === true ? [] : [...checkLength(page), ...checkLines(page, tokens), ...checkWords(page, tokens)];
+    return [...prose, ...checkLinks(page, tokens, anchors, isFile)];
   });
 }
 
-function lengthOf({ path: name, text, isLong }: Page): Problem[] {
+function checkLength({ path: name, text, isLong }: Page): Problem[] {
   const lines = text.trimEnd().split("\n").length;
   const limit = name === "README.md" ? MAX_README_LINES : MAX_PAGE_LINES;
   return lines <= limit || isLong === true ? [] : [`${name}:1: ${String(lines)} lines, at most ${String(limit)}`];
 }
 
 /** Lines of prose that are too long. Tables and blocks of code may have longer ones. */
-function linesOf({ path: name, text }: Page, tokens: readonly Token[]): Problem[] {
+function checkLines({ path: name, text }: Page, tokens: readonly Token[]): Problem[] {
   const free = new Set<number>();
   for (const { type, map } of tokens) {
     if (map === null || !["table_open", "fence", "code_block"].includes(type)) continue;
@@ -68,7 +68,7 @@ function linesOf({ path: name, text }: Page, tokens: readonly Token[]): Problem[
     );
 }
 
-function wordsOf({ path: name }: Page, tokens: readonly Token[]): Problem[] {
+function checkWords({ path: name }: Page, tokens: readonly Token[]): Problem[] {
   let tables = 0;
   const problems: Problem[] = [];
   for (const token of tokens) {
@@ -91,7 +91,7 @@ function wordsOf({ path: name }: Page, tokens: readonly Token[]): Problem[] {
   return problems;
 }
 
-function linksOf(
+function checkLinks(
   page: Page,
   tokens: readonly Token[],
   anchors: ReadonlyMap<string, ReadonlySet<string>>,
@@ -115,7 +115,7 @@ function linksOf(
   });
 }
 
-function anchorsOf(text: string): Set<string> {
+function collectAnchors(text: string): Set<string> {
   const toId = createHeadingIds();
   const tokens = parser.parse(text, {});
   return new Set(tokens.flatMap((token, at) => (tokens[at - 1]?.type === "heading_open" ? [toId(textOf(token))] : [])));

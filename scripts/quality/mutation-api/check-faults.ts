@@ -7,7 +7,7 @@ import type { Mutant } from "../mutation/mutant.ts";
 import { MUTANTS } from "../mutation/mutants.ts";
 import { API_MUTANTS } from "./api-mutants.ts";
 
-function problemOf(root: string, mutant: Mutant): string | undefined {
+function findProblem(root: string, mutant: Mutant): string | undefined {
   try {
     withFault(readFileSync(join(root, mutant.file), "utf8"), mutant);
     return undefined;
@@ -17,8 +17,8 @@ function problemOf(root: string, mutant: Mutant): string | undefined {
 }
 
 const problems = [
-  ...MUTANTS.map((mutant) => problemOf("contracts", mutant)),
-  ...API_MUTANTS.map((mutant) => problemOf("api", mutant)),
+  ...MUTANTS.map((mutant) => findProblem("contracts", mutant)),
+  ...API_MUTANTS.map((mutant) => findProblem("api", mutant)),
   ...API_MUTANTS.flatMap(({ fault, tests }) =>
     tests
       .filter((test) => !existsSync(join("test", "api", test)))

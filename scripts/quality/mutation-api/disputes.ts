@@ -99,8 +99,8 @@ export const DISPUTE_FAULTS: ApiMutant[] = [
   {
     fault: "a ruling rests on less than the parties handed in",
     file: RULINGS,
-    from: "basisOf(current, delivery) !== basisOf(dispute, record)",
-    to: 'basisOf(current, delivery) === ""',
+    from: "toBasis(current, delivery) !== toBasis(dispute, record)",
+    to: 'toBasis(current, delivery) === ""',
     tests: RULER_TESTS,
   },
   {

@@ -120,8 +120,8 @@ export const MARKET_FAULTS: ApiMutant[] = [
   {
     fault: "a statement of another wallet links a payment method",
     file: PAYMENT_METHOD,
-    from: 'if ((await signerOf(chain, caller, statement)) !== walletAddress) throw new ApiError("signature_invalid");',
-    to: 'if ((await signerOf(chain, caller, statement)) === undefined) throw new ApiError("signature_invalid");',
+    from: 'if ((await recoverSigner(chain, caller, statement)) !== walletAddress) throw new ApiError("signature_invalid");',
+    to: 'if ((await recoverSigner(chain, caller, statement)) === undefined) throw new ApiError("signature_invalid");',
     tests: ["kya/payment-method.test.ts"],
   },
   {

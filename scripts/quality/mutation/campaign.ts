@@ -169,7 +169,7 @@ class FoundFaults<M extends Mutant> {
     this.#sourcesOf = sourcesOf;
   }
 
-  #contentsOf(glob: string): string {
+  #readContents(glob: string): string {
     const known = this.#contents.get(glob);
     if (known !== undefined) return known;
     const files = globSync(glob).sort();
@@ -178,20 +178,20 @@ class FoundFaults<M extends Mutant> {
     return contents;
   }
 
-  #keyOf(mutant: M): string {
+  #hashMutant(mutant: M): string {
     const hash = createHash("sha256").update(JSON.stringify(mutant));
-    for (const glob of this.#sourcesOf(mutant)) hash.update(this.#contentsOf(glob));
+    for (const glob of this.#sourcesOf(mutant)) hash.update(this.#readContents(glob));
     return hash.digest("hex");
   }
 
   /** The verdicts of earlier runs on these faults. */
   load(mutants: readonly M[]): Verdict[] {
     if (existsSync(this.#path)) this.#found = JSON.parse(readFileSync(this.#path, "utf8")) as Record<string, Verdict>;
-    return mutants.flatMap((mutant) => this.#found[this.#keyOf(mutant)] ?? []);
+    return mutants.flatMap((mutant) => this.#found[this.#hashMutant(mutant)] ?? []);
   }
 
   add(mutant: M, verdict: Verdict): void {
-    this.#found[this.#keyOf(mutant)] = verdict;
+    this.#found[this.#hashMutant(mutant)] = verdict;
     writeFileSync(this.#path, JSON.stringify(this.#found, undefined, 2));
   }
 }

@@ -90,9 +90,9 @@ describe("the sender at a node that answers signed transactions in a way of its 
         noun: "call",
         factsOf: ({ _id }) => ({ id: _id }),
         signerOf: () => signer,
-        callOf: () => ({ to: signer.address, data: "0x" }),
+        buildCall: () => ({ to: signer.address, data: "0x" }),
         obstacle: () => Promise.resolve(undefined),
-        obstacleOf: (_record, { name }) => ({ kind: "problem", problem: "unexpected", detail: name }),
+        toObstacle: (_record, { name }) => ({ kind: "problem", problem: "unexpected", detail: name }),
         findConclusion: () => Promise.resolve(undefined),
       },
     });

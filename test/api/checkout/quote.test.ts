@@ -6,12 +6,12 @@ import { PriceUnavailableError } from "../../../api/chain/errors.ts";
 import {
   quoteListing,
   etherToUsdAmount,
-  feeOf,
+  computeFee,
   parseDecimal,
   sameUnitAmount,
   usdToTokenAmount,
 } from "../../../api/features/checkout/quote.ts";
-import { criteriaDocument, criteriaHashOf } from "../../../api/features/criteria/document.ts";
+import { criteriaDocument, hashCriteria } from "../../../api/features/criteria/document.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";
 
@@ -30,12 +30,12 @@ describe("amounts of a checkout", () => {
   });
 
   it("[D1] [S4.301] have a fee of 2% that is rounded up", () => {
-    assert.strictEqual(feeOf(1_000_000n), 20_000n);
-    assert.strictEqual(feeOf(1n), 1n);
-    assert.strictEqual(feeOf(50n), 1n);
-    assert.strictEqual(feeOf(51n), 2n);
+    assert.strictEqual(computeFee(1_000_000n), 20_000n);
+    assert.strictEqual(computeFee(1n), 1n);
+    assert.strictEqual(computeFee(50n), 1n);
+    assert.strictEqual(computeFee(51n), 2n);
     for (const amount of [1n, 49n, 50n, 51n, 12_345_679n, 2n ** 96n - 1n]) {
-      const fee = feeOf(amount);
+      const fee = computeFee(amount);
       assert.ok(fee * 10_000n >= amount * 200n && (fee - 1n) * 10_000n < amount * 200n, `fee of ${amount}`);
     }
   });
@@ -97,8 +97,8 @@ describe("the criteria of a checkout", () => {
       '{"category":"research","criteria":null,"currency":"USDC","description":"Text","price":2.5,"priceUnit":"flat",' +
       '"quantity":2,"requestPayload":{"a":{"c":"é","d":[1,2]},"b":1},"sellerAgentId":"agt_1","serviceId":"lst_1",' +
       '"title":"Title"}';
-    assert.strictEqual(criteriaHashOf(one), keccak256(stringToBytes(canonical)));
-    assert.strictEqual(criteriaHashOf(other), criteriaHashOf(one));
-    assert.notStrictEqual(criteriaHashOf({ ...one, quantity: 3 }), criteriaHashOf(one));
+    assert.strictEqual(hashCriteria(one), keccak256(stringToBytes(canonical)));
+    assert.strictEqual(hashCriteria(other), hashCriteria(one));
+    assert.notStrictEqual(hashCriteria({ ...one, quantity: 3 }), hashCriteria(one));
   });
 });

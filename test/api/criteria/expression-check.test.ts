@@ -1,6 +1,6 @@
 import { assert } from "chai";
 
-import { checkExpression, expressionFault, expressionOf } from "../../../api/features/criteria/expression-check.ts";
+import { checkExpression, expressionFault, parseExpression } from "../../../api/features/criteria/expression-check.ts";
 
 const subject = {
   result: { items: [1, 2, 3], summary: "Two words", language: "de", nested: { note: null } },
@@ -11,9 +11,9 @@ const resultOf = (expression: string): string => checkExpression(expression, sub
 
 describe("an expression of criteria", () => {
   it("is what follows cel:, and any other check is in words", () => {
-    assert.strictEqual(expressionOf("cel: size(result.items) == 3"), "size(result.items) == 3");
-    assert.strictEqual(expressionOf("The report names its sources."), undefined);
-    assert.strictEqual(expressionOf("Cel: x"), undefined);
+    assert.strictEqual(parseExpression("cel: size(result.items) == 3"), "size(result.items) == 3");
+    assert.strictEqual(parseExpression("The report names its sources."), undefined);
+    assert.strictEqual(parseExpression("Cel: x"), undefined);
   });
 
   it("sees the result, the request and the quantity", () => {

@@ -7,7 +7,7 @@ import type { Listing } from "../../../api/features/listings/listing.ts";
 import { sellerStepsOf } from "../../../api/features/discovery/merit.ts";
 import { rank } from "../../../api/features/discovery/ranking.ts";
 import { createDiscoverService } from "../../../api/features/discovery/service.ts";
-import { rankingValuesOf } from "../../../api/features/discovery/listing-format.ts";
+import { computeRankingValues } from "../../../api/features/discovery/listing-format.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { openListingTable, UNASKED_DATABASE } from "../../fixtures/listing-table.ts";
 import { ENCODING, listingOf, storedOf, vectorOf, walletOf } from "../../fixtures/stored-listings.ts";
@@ -51,7 +51,10 @@ describe("the ranking of search results", () => {
     const documents = cosines.map((cosine, n) => {
       const listing = listingOf(n, fieldsOf(n));
       const history = trusted.includes(Number(listing.sellerAddress)) ? TRUSTED : NEW_STANDING;
-      return { ...storedOf(listing, vectorOf(cosine)), values: rankingValuesOf(listing, 1, sellerStepsOf(history)) };
+      return {
+        ...storedOf(listing, vectorOf(cosine)),
+        values: computeRankingValues(listing, 1, sellerStepsOf(history)),
+      };
     });
     const index = await openListingTable(documents, 2);
     opened.push(index);

@@ -5,7 +5,7 @@ import { assert } from "chai";
 import type { Judge, Judgement } from "../../../api/features/disputes/judging/case.ts";
 import type { DisputeRecord } from "../../../api/features/disputes/model.ts";
 import type { RulingToSend } from "../../../api/features/disputes/ports.ts";
-import { rationaleHashOf } from "../../../api/features/disputes/ruling-document.ts";
+import { hashRationale } from "../../../api/features/disputes/ruling-document.ts";
 import type { RulingDocument } from "../../../api/features/disputes/ruling-document.ts";
 import { disputeIdOf } from "../../../api/features/transactions/dispute-id.ts";
 import type { TransactionRecord } from "../../../api/features/transactions/model.ts";
@@ -70,7 +70,7 @@ describe("the ruler of disputes", () => {
     await step();
     const dispute = await read(record);
     const document = documentOf(dispute);
-    assert.strictEqual(rationaleHashOf(dispute.ruling?.documentJson ?? ""), dispute.ruling?.rationaleHash);
+    assert.strictEqual(hashRationale(dispute.ruling?.documentJson ?? ""), dispute.ruling?.rationaleHash);
     const expected: RulingToSend[] = [
       {
         disputeId: dispute._id,

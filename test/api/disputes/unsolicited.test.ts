@@ -5,7 +5,7 @@ import { assert } from "chai";
 import type { Hex } from "viem";
 
 import { approveCall, createEscrowCall } from "../../../api/chain/calldata.ts";
-import { criteriaHashOf } from "../../../api/features/criteria/document.ts";
+import { hashCriteria } from "../../../api/features/criteria/document.ts";
 import type { CriteriaDocument } from "../../../api/features/criteria/document.ts";
 import { assertError, assertInvalid } from "../../fixtures/api.ts";
 import type { TestAgent } from "../../fixtures/api.ts";
@@ -83,7 +83,7 @@ describe("a dispute about an escrow without a checkout", () => {
 
   it("[D26] is judged by the criteria document that a party supplies, if it has the escrow's hash", async () => {
     const agreed = document();
-    const deal = await disputed(criteriaHashOf(agreed));
+    const deal = await disputed(hashCriteria(agreed));
     const other = { ...agreed, description: "Anything at all" };
     assertError(await court.submit(deal, { criteria: other }, court.seller), 409, "criteria_hash_mismatch");
     assertInvalid(await court.submit(deal, { criteria: { title: "Anything" } }), "body.criteria.serviceId");
@@ -93,7 +93,7 @@ describe("a dispute about an escrow without a checkout", () => {
   });
 
   it("[D26] is split without it, when the buyer has complained", async () => {
-    const deal = await disputed(criteriaHashOf(document()));
+    const deal = await disputed(hashCriteria(document()));
     const ruling = await rulingOf(deal);
     assert.deepEqual([ruling.outcome, ruling.checks], ["Split", []]);
   });

@@ -3,13 +3,13 @@ import { readFileSync } from "node:fs";
 
 import { assert } from "chai";
 
-import { problemsOf } from "../../../scripts/quality/docs/page-rules.ts";
+import { findProblems } from "../../../scripts/quality/docs/page-rules.ts";
 import type { Page } from "../../../scripts/quality/docs/page-rules.ts";
 
 const words = (count: number) => Array.from({ length: count }, () => "it").join(" ");
 const linesOf = (count: number) => "A line.\n".repeat(count);
 const problems = (text: string, page: Partial<Page> = {}) =>
-  problemsOf([{ path: "docs/page.md", text, ...page }], (path) =>
+  findProblems([{ path: "docs/page.md", text, ...page }], (path) =>
     ["docs/page.md", "api", "docs/picture.svg"].includes(path),
   );
 

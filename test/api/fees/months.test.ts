@@ -2,7 +2,7 @@
 import { assert } from "chai";
 
 import { monthAfter, monthAt, monthNamed } from "../../../api/features/fees/months.ts";
-import { lineOf, rebateOn, volumeIn } from "../../../api/features/fees/rebate.ts";
+import { toLine, rebateOn, volumeIn } from "../../../api/features/fees/rebate.ts";
 import type { PaidSettlement } from "../../../api/indexer/schemas.ts";
 
 const unix = (iso: string): number => Date.parse(iso) / 1_000;
@@ -62,7 +62,7 @@ describe("a month of rebates", () => {
       settlement("2026-03-01T00:00:00Z"),
     ];
     assert.strictEqual(volumeIn(february, [before, first, inside, last, after]), 30_000_000n);
-    const lines = [before, first, inside, last, after].map((one) => lineOf(one, february));
+    const lines = [before, first, inside, last, after].map((one) => toLine(one, february));
     assert.deepEqual(
       lines.map(({ volumeUsdUnits, countedFee }) => [volumeUsdUnits, countedFee]),
       [
@@ -78,7 +78,7 @@ describe("a month of rebates", () => {
   it("[D22] counts the share that the seller was paid, rounded down", () => {
     const february = monthNamed("2026-02");
     const third = { ...settlement("2026-02-10T00:00:00Z"), sellerAmount: 3_266_666n };
-    const { volumeUsdUnits, countedFee } = lineOf(third, february);
+    const { volumeUsdUnits, countedFee } = toLine(third, february);
     assert.deepEqual([volumeUsdUnits, countedFee], ["3333332", "66666"]);
   });
 

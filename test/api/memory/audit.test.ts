@@ -17,7 +17,7 @@ describe("audit trails", () => {
 
   const trails = () => createAuditMemory(memoryModels(bench.connection), bench.now);
   const keysOf = async (agentId: string, transactionId: string) =>
-    (await trails().auditOf(transactionId, agentId)).map(({ key }) => key.replace(`escrow/${transactionId}/`, ""));
+    (await trails().readAudit(transactionId, agentId)).map(({ key }) => key.replace(`escrow/${transactionId}/`, ""));
   const inAll = () => memoryModels(bench.connection).audit.countDocuments();
 
   it("[S6.46] [D27] have every event of an escrow once for both parties, by two followers and again from the start", async () => {
@@ -40,7 +40,7 @@ describe("audit trails", () => {
     bench.indexer.mine([created(record)]);
     await bench.follower().step();
     const [event] = await bench.eventLog();
-    const [entry] = await trails().auditOf(record._id, "agt_buyer");
+    const [entry] = await trails().readAudit(record._id, "agt_buyer");
     assert.ok(entry !== undefined && event !== undefined);
     const { body, ...value } = entry.value as { body: Record<string, unknown> };
     assert.deepEqual(value, {
@@ -63,7 +63,7 @@ describe("audit trails", () => {
       body: { ...payloads, deliveryProof: "0x01" },
     };
     await withTransaction(bench.connection, (session) => trails().write([event], session));
-    const [entry] = await trails().auditOf("txn_both", "agt_buyer");
+    const [entry] = await trails().readAudit("txn_both", "agt_buyer");
     assert.deepEqual((entry?.value as { body: object }).body, { deliveryProof: "0x01" });
   });
 

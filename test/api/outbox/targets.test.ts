@@ -1,7 +1,7 @@
 // Which addresses an event is sent to when several registrations name the same one (specification 6, decision 37).
 import { assert } from "chai";
 
-import { dispatchesOf } from "../../../api/features/outbox/enqueue.ts";
+import { buildDispatches } from "../../../api/features/outbox/enqueue.ts";
 import type { DispatchTarget, OutgoingEvent } from "../../../api/features/outbox/enqueue.ts";
 
 const EVENT: OutgoingEvent = {
@@ -23,7 +23,7 @@ const direct = (url = URL_A): DispatchTarget => ({ agentId: "agt_1", url });
 
 /** What is put into the outbox, without what all dispatches have. */
 const put = (targets: readonly DispatchTarget[], event: Partial<OutgoingEvent> = {}) =>
-  dispatchesOf({ ...EVENT, ...event }, targets, NOW).map(({ kind, url, webhookId, durable, direct: isDirect }) => ({
+  buildDispatches({ ...EVENT, ...event }, targets, NOW).map(({ kind, url, webhookId, durable, direct: isDirect }) => ({
     kind,
     url,
     webhookId,

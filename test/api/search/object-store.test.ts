@@ -254,11 +254,11 @@ describe("a search index that two API processes share", () => {
 const numberFormat: TableFormat<{ id: string }, object> = {
   version: 1,
   columns: {},
-  valuesOf: () => ({}),
+  toValues: () => ({}),
   wordsOf: ({ id }) => id,
   wordScore: "same",
   serialize: (document) => JSON.stringify(document),
   deserialize: (text) => JSON.parse(text) as { id: string },
-  conditionOf: () => undefined,
+  toCondition: () => undefined,
   passes: () => true,
 };

@@ -19,7 +19,7 @@ function timelines() {
   const moves = [1, 2].map(() => ({ type: "EscrowCreated", at: AT / 1_000, txHash: "0x1", blockNumber: 1 }));
   const source = (kind: EntryKind, earlier: TimelineEntry[] = []) => ({
     // In any order.
-    entriesOf: () => Promise.resolve([entry(kind, 1), ...earlier, entry(kind, 0)]),
+    readEntries: () => Promise.resolve([entry(kind, 1), ...earlier, entry(kind, 0)]),
   });
   return createTimelines({
     read: () => Promise.resolve({ record: { escrow: { moves } } } as unknown as Reading),
@@ -65,7 +65,7 @@ describe("a timeline with entries of one moment", () => {
       createdAt: new Date(AT),
     });
     const messages = [message("msg_1", READER, "agt_other"), message("msg_2", "agt_other", READER)];
-    const entries = await messageSource(() => Promise.resolve(messages)).entriesOf("txn_1", READER);
+    const entries = await messageSource(() => Promise.resolve(messages)).readEntries("txn_1", READER);
     assert.deepEqual(
       entries.map(({ order, title }) => [order, title]),
       [
@@ -85,7 +85,7 @@ describe("a timeline with entries of one moment", () => {
     const page = { lean: () => Promise.resolve(found) };
     const sorted = { limit: () => page };
     const dispatches = { find: () => ({ sort: () => sorted }) } as unknown as DispatchModel;
-    const entries = await webhookSource(dispatches).entriesOf("txn_1", READER);
+    const entries = await webhookSource(dispatches).readEntries("txn_1", READER);
     assert.deepEqual(
       entries.map(({ title, proof }) => [title, (proof as { attempt: number }).attempt]),
       [

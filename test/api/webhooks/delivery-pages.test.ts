@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 
 import { assert } from "chai";
 
-import { dispatchesOf } from "../../../api/features/outbox/enqueue.ts";
+import { buildDispatches } from "../../../api/features/outbox/enqueue.ts";
 import { createDispatchLog } from "../../../api/features/webhooks/dispatches/log.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
@@ -21,7 +21,7 @@ describe("pages of deliveries", () => {
     const later = new Date();
     const earlier = new Date(later.getTime() - 1_000);
     const made = [earlier, earlier, earlier, later, later, later, later].flatMap((createdAt, n) =>
-      dispatchesOf(
+      buildDispatches(
         {
           eventId: `evt_${n}`,
           eventType: "message.received",

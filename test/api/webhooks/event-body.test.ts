@@ -6,7 +6,7 @@ import { EventLog } from "../../../api/features/events/log.ts";
 import { eventModels } from "../../../api/features/events/model.ts";
 import type { EventModels } from "../../../api/features/events/model.ts";
 import { OUTBOX_DEFAULTS } from "../../../api/features/outbox/outbox.ts";
-import { createOutboxWriter, dispatchesOf } from "../../../api/features/outbox/enqueue.ts";
+import { createOutboxWriter, buildDispatches } from "../../../api/features/outbox/enqueue.ts";
 import { createWebhookSend } from "../../../api/features/webhooks/dispatches/attempt.ts";
 import { webhookSecretModel } from "../../../api/features/webhooks/secrets/model.ts";
 import { createWebhookSecrets } from "../../../api/features/webhooks/secrets/service.ts";
@@ -41,7 +41,7 @@ describe("the body of an event's delivery", () => {
       },
       secrets: createWebhookSecrets(webhookSecretModel(outbox.connection), ["master"], now),
       health: {
-        addressOf: () => Promise.reject(new Error("not registered")),
+        readAddress: () => Promise.reject(new Error("not registered")),
         report: () => Promise.reject(new Error("not registered")),
       },
       eventLog: new EventLog(models.events, models.lengths),
@@ -49,7 +49,7 @@ describe("the body of an event's delivery", () => {
     });
     const dispatcher = outbox.dispatcher(send);
     const event = { eventId: EVENT, eventType: "escrow.released", transactionId: null, orderKey: null, seq: 1 };
-    const dispatches = dispatchesOf({ ...event, bodyJson: null }, [targetOf(AGENT)], now());
+    const dispatches = buildDispatches({ ...event, bodyJson: null }, [targetOf(AGENT)], now());
     const [{ _id: dispatchId } = { _id: "" }] = dispatches;
     const writer = createOutboxWriter(outbox.models);
     await withTransaction(outbox.connection, (session) => writer.enqueue(dispatches, session));

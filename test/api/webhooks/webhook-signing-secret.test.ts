@@ -15,12 +15,12 @@ import { rejectionOf } from "../../fixtures/rejection.ts";
 
 /** No dispatch here belongs to a registration. */
 const HEALTHY: WebhookHealth = {
-  addressOf: () => Promise.reject(new Error("not registered")),
+  readAddress: () => Promise.reject(new Error("not registered")),
   report: () => Promise.reject(new Error("not registered")),
 };
 
 /** Dispatches here have bodies of their own. */
-const eventLog = { bodyOf: () => Promise.resolve(undefined) };
+const eventLog = { readBody: () => Promise.resolve(undefined) };
 
 describe("a webhook is signed", () => {
   let outbox: TestOutbox;

@@ -1,5 +1,5 @@
 import { categoryWords } from "../../../api/features/listings/listing.ts";
-import { searchTerm, wordsOf } from "../../../api/search/embedding/words.ts";
+import { searchTerm, splitWords } from "../../../api/search/embedding/words.ts";
 import type { BenchListing } from "./corpus.ts";
 
 /** Share of a query's different content words, stemmed, that a listing has too. */
@@ -10,5 +10,5 @@ export function overlapOf(query: string, { title, description, category }: Bench
 }
 
 function termsOf(text: string): Set<string> {
-  return new Set(wordsOf(text).flatMap((word) => searchTerm(word) ?? []));
+  return new Set(splitWords(text).flatMap((word) => searchTerm(word) ?? []));
 }

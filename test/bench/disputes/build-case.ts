@@ -4,7 +4,7 @@ import type { CriteriaEvaluator } from "../../../api/features/criteria/evaluator
 import { loadCase } from "../../../api/features/disputes/load-case.ts";
 import type { DisputeCase, Handover, Side } from "../../../api/features/disputes/judging/case.ts";
 import type { DisputeRecord } from "../../../api/features/disputes/model.ts";
-import { deliveryProofOf } from "../../../api/features/transactions/delivery.ts";
+import { hashPayload } from "../../../api/features/transactions/delivery.ts";
 import type { TransactionRecord } from "../../../api/features/transactions/model.ts";
 import type { DisputeStory } from "./dispute-case.ts";
 
@@ -37,7 +37,7 @@ function documentOf(story: DisputeStory): CriteriaDocument | null {
 function transactionOf(story: DisputeStory): TransactionRecord {
   const { payload, handover, proof } = story;
   const document = documentOf(story);
-  const deliveryProof = payload === null ? null : deliveryProofOf(payload);
+  const deliveryProof = payload === null ? null : hashPayload(payload);
   const proofHash = proof === "differs" || deliveryProof === null ? OTHER_PROOF : deliveryProof;
   const record: Partial<TransactionRecord> = {
     criteriaJson: document === null ? null : JSON.stringify(document),

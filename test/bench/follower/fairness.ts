@@ -8,7 +8,7 @@ import { createLanes } from "../../../api/features/outbox/lanes.ts";
 import { outboxModels } from "../../../api/features/outbox/model.ts";
 import { OUTBOX_TIMINGS } from "../../../api/features/outbox/module.ts";
 import { Outbox } from "../../../api/features/outbox/outbox.ts";
-import { createOutboxWriter, dispatchesOf } from "../../../api/features/outbox/enqueue.ts";
+import { createOutboxWriter, buildDispatches } from "../../../api/features/outbox/enqueue.ts";
 import type { DispatchTarget } from "../../../api/features/outbox/enqueue.ts";
 import { SLOT_LIMITS } from "../../../api/features/outbox/slots.ts";
 import { createWebhookSender } from "../../../api/features/webhooks/dispatches/sender.ts";
@@ -90,7 +90,7 @@ export async function measureFairness(bench: FollowerBench, hangingSellers: numb
       seq: 1,
       bodyJson: "{}",
     };
-    const dispatches = dispatchesOf(event, targets, new Date());
+    const dispatches = buildDispatches(event, targets, new Date());
     await withTransaction(bench.connection, (session) => writer.enqueue(dispatches, session));
     dispatcher.wake();
   }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createLanes } from "../../../api/features/outbox/lanes.ts";
 import { outboxModels } from "../../../api/features/outbox/model.ts";
 import { Outbox, OUTBOX_DEFAULTS } from "../../../api/features/outbox/outbox.ts";
-import { createOutboxWriter, dispatchesOf } from "../../../api/features/outbox/enqueue.ts";
+import { createOutboxWriter, buildDispatches } from "../../../api/features/outbox/enqueue.ts";
 import { withTransaction } from "../../../api/db/connection.ts";
 import type { FollowerBench } from "../../fixtures/follower.ts";
 import { deliveryOf, fundingOf, MOVES_PER_DEAL, releaseOf, storeCheckouts, WRITTEN } from "./deals.ts";
@@ -104,7 +104,7 @@ export async function measureClaims(bench: FollowerBench, waiting: number) {
   const [lanes, outbox] = [createLanes(models, OUTBOX_DEFAULTS.leaseMs), new Outbox(models, OUTBOX_DEFAULTS)];
   const writer = createOutboxWriter(models);
   const dispatch = (agentId: string, n: number) =>
-    dispatchesOf(
+    buildDispatches(
       {
         eventId: `evt_${n}`,
         eventType: "escrow.released",

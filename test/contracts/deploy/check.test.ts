@@ -2,11 +2,11 @@ import { readFile } from "node:fs/promises";
 
 import { expect } from "chai";
 
-import { codeDifferencesOf } from "../../../deploy/check/check-code.ts";
-import { notesOf } from "../../../deploy/check/check-notes.ts";
-import { differencesOf } from "../../../deploy/check/check.ts";
-import { ADMIN_ROLE as ADMIN, factsOf } from "../../../deploy/check/facts.ts";
-import { tokenListDifferencesOf } from "../../../deploy/check/listed-tokens.ts";
+import { findCodeDifferences } from "../../../deploy/check/check-code.ts";
+import { readNotes } from "../../../deploy/check/check-notes.ts";
+import { findDifferences } from "../../../deploy/check/check.ts";
+import { ADMIN_ROLE as ADMIN, listFacts } from "../../../deploy/check/facts.ts";
+import { findTokenListDifferences } from "../../../deploy/check/listed-tokens.ts";
 import { runCheck } from "../../../deploy/check/run-check.ts";
 import type { Deployment } from "../../../deploy/system/deployment-file.ts";
 import { writeDeployment } from "../../../deploy/system/deployment-file.ts";
@@ -54,13 +54,13 @@ describe("hardhat check-deployment", function () {
   const named = async (): Promise<string[]> => {
     const { provider } = chain.ethers;
     const all = [
-      ...(await differencesOf(provider, subject.deployment)),
-      ...(await tokenListDifferencesOf(provider, subject.deployment)),
-      ...(await codeDifferencesOf(provider, subject.deployment)),
+      ...(await findDifferences(provider, subject.deployment)),
+      ...(await findTokenListDifferences(provider, subject.deployment)),
+      ...(await findCodeDifferences(provider, subject.deployment)),
     ];
     return all.map(({ fact }) => fact);
   };
-  const notes = (): Promise<string[]> => notesOf(chain.ethers.provider, subject.deployment);
+  const notes = (): Promise<string[]> => readNotes(chain.ethers.provider, subject.deployment);
   const check = async (write = false): Promise<string[]> => {
     chain.lines.length = 0;
     const run = { targetName: TARGET, provider: chain.ethers.provider, deploymentsDir: chain.dir, write };
@@ -112,7 +112,7 @@ describe("hardhat check-deployment", function () {
       ...KEYS.flatMap((key) => [`code of the proxy of ${key}`, `code of the implementation of ${key}`]),
       "code of the timelock",
     ]);
-    const known = factsOf(chain.ethers.provider, subject.deployment).map(({ fact }) => fact);
+    const known = listFacts(chain.ethers.provider, subject.deployment).map(({ fact }) => fact);
     // The rows of WETH cover USDC, which is read in the same way.
     expect(known.filter((fact) => !tried.has(fact.replace(/^USDC /, "WETH ")))).to.deep.equal([]);
   });

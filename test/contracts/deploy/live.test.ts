@@ -4,7 +4,7 @@ import { copyFile } from "node:fs/promises";
 
 import { expect } from "chai";
 
-import { differencesOf } from "../../../deploy/check/check.ts";
+import { findDifferences } from "../../../deploy/check/check.ts";
 import { TimelockController__factory } from "../../../typechain-types/factories/@openzeppelin/contracts/governance/TimelockController__factory.ts";
 import { EscrowV2__factory } from "../../../typechain-types/factories/contracts/EscrowV2__factory.ts";
 import type { DeployChain } from "../fixtures/deployment.ts";
@@ -30,7 +30,7 @@ describe("hardhat deploy on a live network", function () {
     const { governance, roles, contracts } = deployment;
     const terms = { multisig, minDelaySeconds: TWO_DAYS };
     expect(governance).to.deep.equal({ timelock: roles.owner, ...terms, created: terms });
-    expect(await differencesOf(ethers.provider, deployment)).to.deep.equal([]);
+    expect(await findDifferences(ethers.provider, deployment)).to.deep.equal([]);
     const timelock = TimelockController__factory.connect(roles.owner, ethers.provider);
     expect(await timelock.getMinDelay()).to.equal(BigInt(TWO_DAYS));
     for (const role of [

@@ -3,7 +3,7 @@ import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { expect } from "chai";
 import hre from "hardhat";
 
-import { differencesOf } from "../../../deploy/check/check.ts";
+import { findDifferences } from "../../../deploy/check/check.ts";
 import type { Deployment } from "../../../deploy/system/deployment-file.ts";
 import { EscrowV2__factory } from "../../../typechain-types/factories/contracts/EscrowV2__factory.ts";
 import { MockPriceFeed__factory } from "../../../typechain-types/factories/contracts/mocks/MockPriceFeed__factory.ts";
@@ -54,7 +54,7 @@ describe("hardhat deploy on a local chain", function () {
           minAmount: "10000",
         },
       ]);
-      expect(await differencesOf(ethers.provider, deployment)).to.deep.equal([]);
+      expect(await findDifferences(ethers.provider, deployment)).to.deep.equal([]);
       for (const { proxy, implementation, txHash } of [escrow, score, resolver]) {
         expect(proxy).not.to.equal(implementation);
         expect((await ethers.provider.getTransactionReceipt(txHash))?.blockNumber).to.equal(deployment.startBlock);
@@ -113,7 +113,7 @@ describe("hardhat deploy on a local chain", function () {
         const deployment = await chain.run({ deployer: second.signer });
         expect(deployment.contracts.escrow.proxy).to.equal(reference.contracts.escrow.proxy);
         expect(first.sent() + second.sent(), `killed before transaction ${fatal}`).to.equal(transactions);
-        expect(await differencesOf(chain.ethers.provider, deployment)).to.deep.equal([]);
+        expect(await findDifferences(chain.ethers.provider, deployment)).to.deep.equal([]);
       }
     });
 

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 
 import { expect } from "chai";
 
-import { differencesOf } from "../../../deploy/check/check.ts";
+import { findDifferences } from "../../../deploy/check/check.ts";
 import type { Candidate, UpgradeStep } from "../../../deploy/run/run-upgrade.ts";
 import { candidatesOfBuild, runUpgrade } from "../../../deploy/run/run-upgrade.ts";
 import { implementationOf } from "../../../deploy/system/code.ts";
@@ -85,7 +85,7 @@ describe("hardhat upgrade", function () {
       after.contracts.escrow.implementation,
     );
     expect(after.contracts.escrow.proxy).to.equal(deployment.contracts.escrow.proxy);
-    expect(await differencesOf(provider, after)).to.deep.equal([]);
+    expect(await findDifferences(provider, after)).to.deep.equal([]);
     const block = await provider.getBlockNumber();
     expect(outcomes(await upgrade(nextCandidates(), false))).to.deep.equal([
       "escrow current",
@@ -190,7 +190,7 @@ describe("hardhat upgrade", function () {
       "resolver current",
     ]);
     expect((await recorded()).contracts.escrow.implementation).to.equal(nextEscrow(deployment));
-    expect(await differencesOf(ethers.provider, await recorded())).to.deep.equal([]);
+    expect(await findDifferences(ethers.provider, await recorded())).to.deep.equal([]);
   });
 });
 

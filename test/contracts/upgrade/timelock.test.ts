@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 
 import { expect } from "chai";
 
-import { differencesOf } from "../../../deploy/check/check.ts";
+import { findDifferences } from "../../../deploy/check/check.ts";
 import type { Candidate } from "../../../deploy/run/run-upgrade.ts";
 import { candidatesOfBuild, runUpgrade } from "../../../deploy/run/run-upgrade.ts";
 import { implementationOf } from "../../../deploy/system/code.ts";
@@ -86,7 +86,7 @@ describe("hardhat upgrade under the timelock", function () {
     expect(await implementation()).to.equal(expected);
     expect(await upgrade(candidates)).to.equal("recorded");
     expect((await recorded()).contracts.escrow.implementation).to.equal(expected);
-    expect(await differencesOf(chain.ethers.provider, await recorded())).to.deep.equal([]);
+    expect(await findDifferences(chain.ethers.provider, await recorded())).to.deep.equal([]);
     expect(await upgrade(candidates)).to.equal("current");
   };
 

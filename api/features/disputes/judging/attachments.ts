@@ -57,10 +57,10 @@ export function createAttachmentFetcher(options: AttachmentFetcherOptions): Atta
     if (!verdict.allowed) throw new AttachmentError(verdict.reason);
     const headers = { accept: "text/*, application/json", "accept-encoding": "identity" };
     const { addresses } = verdict;
-    return pinnedExchange(url, { method: "GET", headers, addresses, signal, ca: options.ca }, bodyOf);
+    return pinnedExchange(url, { method: "GET", headers, addresses, signal, ca: options.ca }, readBody);
   }
 
-  async function bodyOf(answer: IncomingMessage): Promise<Buffer> {
+  async function readBody(answer: IncomingMessage): Promise<Buffer> {
     const { statusCode = 0, headers } = answer;
     if (statusCode >= 300 && statusCode < 400) throw new AttachmentError("it redirects, which isn't followed");
     if (statusCode !== 200) throw new AttachmentError(`its server answered ${statusCode}`);

@@ -1,9 +1,9 @@
 import { untilAborted } from "../../../lib/stopping.ts";
 import type { SentenceEncoder } from "../../../search/embedding/encoder.ts";
 import { cosine } from "../../../search/embedding/vectors.ts";
-import { wordsOf } from "../../../search/embedding/words.ts";
+import { splitWords } from "../../../search/embedding/words.ts";
 import type { DisputeCase } from "./case.ts";
-import { contentOf, ordersOnly, sharedTerms, stemsOf } from "./evidence-text.ts";
+import { toContent, ordersOnly, sharedTerms, stemsOf } from "./evidence-text.ts";
 import type { Content } from "./evidence-text.ts";
 import { addressesJudge } from "./prompt-injection.ts";
 import type { Question } from "./questions.ts";
@@ -69,9 +69,9 @@ class JudgedPayload {
     this.#dispute = dispute;
     this.#isPayloadCut = isPayloadCut;
     this.#signal = signal;
-    this.#content = contentOf(dispute.payload);
-    this.#wanted = contentOf(agreedTexts(dispute));
-    this.#request = contentOf([dispute.criteria?.requestPayload, dispute.criteria?.criteria?.checks]);
+    this.#content = toContent(dispute.payload);
+    this.#wanted = toContent(agreedTexts(dispute));
+    this.#request = toContent([dispute.criteria?.requestPayload, dispute.criteria?.criteria?.checks]);
   }
 
   /** Why the payload can't be a result of anything; undefined if it may be one. */
@@ -134,7 +134,7 @@ class JudgedPayload {
 
   async #isEnglish(text: string) {
     // The encoder fails for an empty text.
-    if (wordsOf(text).length === 0) return false;
+    if (splitWords(text).length === 0) return false;
     return (await this.#encode(clip(text, LANGUAGE_SAMPLE))).knownWordShare >= LEAST_KNOWN_WORD_SHARE;
   }
 

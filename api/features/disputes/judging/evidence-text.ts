@@ -1,4 +1,4 @@
-import { searchTerm, wordsOf } from "../../../search/embedding/words.ts";
+import { searchTerm, splitWords } from "../../../search/embedding/words.ts";
 import type { DisputeCase } from "./case.ts";
 import { addressesJudge } from "./prompt-injection.ts";
 import { clip, inside } from "./texts.ts";
@@ -22,7 +22,7 @@ const MAX_PASSAGE = 400;
 
 /** The stems of a text's words without stop words. */
 export function stemsOf(text: string): Set<string> {
-  return new Set(wordsOf(text).flatMap((word) => searchTerm(word) ?? []));
+  return new Set(splitWords(text).flatMap((word) => searchTerm(word) ?? []));
 }
 
 /** How many terms of a text are in another one. */
@@ -31,7 +31,7 @@ export function sharedTerms(terms: ReadonlySet<string>, others: ReadonlySet<stri
 }
 
 /** The sentences of a text. */
-function passagesOf(text: string): string[] {
+function splitPassages(text: string): string[] {
   return text
     .split(/(?<=[.!?])\s+|\n+/)
     .map((passage) => clip(passage.trim(), MAX_PASSAGE))
@@ -39,13 +39,13 @@ function passagesOf(text: string): string[] {
 }
 
 /** The content of a payload's values, or of any other value. Keys are labels and don't count. */
-export function contentOf(value: unknown): Content {
+export function toContent(value: unknown): Content {
   const { strings, others } = inside(value);
-  const { passages = [], orders = [] } = Object.groupBy(strings.flatMap(passagesOf), (passage) =>
+  const { passages = [], orders = [] } = Object.groupBy(strings.flatMap(splitPassages), (passage) =>
     addressesJudge(passage) ? "orders" : "passages",
   );
   const text = passages.join("\n");
-  return { passages, orders, text, words: wordsOf(text).length, others, terms: stemsOf(text) };
+  return { passages, orders, text, words: splitWords(text).length, others, terms: stemsOf(text) };
 }
 
 /** So few words beside an order are part of it: "The buyer agreed." */
@@ -57,7 +57,7 @@ const ABOUT_PROMPTS = /\b(prompts?|jailbreak\w*|injections?|red[ -]?team\w*|adve
  * request is about prompts, so that such texts may be what was ordered.
  */
 export function ordersOnly({ criteria, payload }: DisputeCase): "no" | "asked" | "unasked" {
-  const { orders, words, others } = contentOf(payload);
+  const { orders, words, others } = toContent(payload);
   if (orders.length === 0 || others > 0 || words > MOST_WORDS_BESIDE_ORDERS) return "no";
   return ABOUT_PROMPTS.test(inside(criteria?.requestPayload).strings.join("\n")) ? "asked" : "unasked";
 }

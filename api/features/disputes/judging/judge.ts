@@ -12,9 +12,9 @@ import type { EmbeddedAnswer } from "./embedded-judge.ts";
 import { ruleByFacts } from "./facts-ruling.ts";
 import { createModelJudge } from "./model-judge.ts";
 import type { Asked, ModelOptions } from "./model-judge.ts";
-import { LATE_REASON, outcomeIfMet, outcomeOf } from "./questions.ts";
+import { LATE_REASON, outcomeIfMet, decideOutcome } from "./questions.ts";
 import type { Question } from "./questions.ts";
-import { inputHashOf, sanitisedCase } from "./sanitised-case.ts";
+import { hashInput, sanitisedCase } from "./sanitised-case.ts";
 import { quote } from "./texts.ts";
 
 /** Dependencies of a judge. */
@@ -54,7 +54,7 @@ export function createJudge({ encoder, model, attachments, log }: JudgeOptions):
       signal.throwIfAborted();
       const seen = sanitisedCase(dispute);
       const facts = ruleByFacts(seen);
-      const common = { inputHash: inputHashOf(seen), removed: seen.removed };
+      const common = { inputHash: hashInput(seen), removed: seen.removed };
       if (facts.outcome !== null) {
         const { unlessUnrelated } = facts;
         if (unlessUnrelated !== undefined && (await embedded.isUnrelated(seen, signal))) {
@@ -126,7 +126,7 @@ function rulingOfModel(
     ...answered,
     ...problems,
   ];
-  const outcome = outcomeOf(binding, handover);
+  const outcome = decideOutcome(binding, handover);
   const isMet = binding.every(({ answer }) => answer === "met");
   return { outcome, reasons: [...lines, isMet && outcome === "Split" ? LATE_REASON : `The outcome is ${outcome}.`] };
 }
@@ -157,7 +157,7 @@ function rulingOfAnswers(
     const why = "The buyer agreed no checks with the seller, and nothing shows that the result is wrong.";
     return { outcome, reasons: [...lines, `${why} The burden of proof is the buyer's: the outcome is ${outcome}.`] };
   }
-  const outcome = outcomeOf(answers, handover);
+  const outcome = decideOutcome(answers, handover);
   const isMet = answers.every(({ answer }) => answer === "met");
   return { outcome, reasons: [...lines, isMet && outcome === "Split" ? LATE_REASON : `The outcome is ${outcome}.`] };
 }

@@ -27,7 +27,7 @@ export function outcomeIfMet(handover: Handover): DisputeOutcome {
 }
 
 /** The outcome that follows from the answers: code decides it, and no judge. */
-export function outcomeOf(answers: readonly Pick<VotedAnswer, "answer">[], handover: Handover): DisputeOutcome {
+export function decideOutcome(answers: readonly Pick<VotedAnswer, "answer">[], handover: Handover): DisputeOutcome {
   if (answers.some(({ answer }) => answer === "not_met")) return "BuyerRefund";
   if (answers.every(({ answer }) => answer === "met")) return outcomeIfMet(handover);
   return "Split";

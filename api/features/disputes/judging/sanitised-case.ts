@@ -159,6 +159,6 @@ export function sanitisedCase({ payload, criteria, ...dispute }: DisputeCase): S
 }
 
 /** SHA-256 of the canonical JSON of the case as a judge sees it. */
-export function inputHashOf({ dispute }: SanitisedCase): `0x${string}` {
+export function hashInput({ dispute }: SanitisedCase): `0x${string}` {
   return `0x${createHash("sha256").update(canonicalJson(dispute)).digest("hex")}`;
 }

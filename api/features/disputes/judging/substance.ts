@@ -1,4 +1,4 @@
-import { searchTerm, wordsOf } from "../../../search/embedding/words.ts";
+import { searchTerm, splitWords } from "../../../search/embedding/words.ts";
 import { sharedTerms, stemsOf } from "./evidence-text.ts";
 
 /** Share of a check's terms that a passage has at least. The payload as a whole has them all. */
@@ -6,7 +6,7 @@ const MET_COVERAGE = 0.5;
 /** Terms that a passage has beside the check's own: a passage that only repeats the check says nothing. */
 const MET_SUBSTANCE = 4;
 
-const termsAmong = (words: string): Set<string> => new Set(wordsOf(words).flatMap((word) => searchTerm(word) ?? []));
+const termsAmong = (words: string): Set<string> => new Set(splitWords(words).flatMap((word) => searchTerm(word) ?? []));
 
 /** Words of a check that say that something is there, and not what. */
 export const LABELS = termsAmong(

@@ -1,8 +1,8 @@
 import type { Encoding } from "../../../search/embedding/encoder.ts";
 import { cosine } from "../../../search/embedding/vectors.ts";
-import { wordsOf } from "../../../search/embedding/words.ts";
+import { splitWords } from "../../../search/embedding/words.ts";
 import type { DisputeCase } from "./case.ts";
-import { contentOf, sharedTerms } from "./evidence-text.ts";
+import { toContent, sharedTerms } from "./evidence-text.ts";
 import type { Content } from "./evidence-text.ts";
 
 /** How the embedded judge reads texts. */
@@ -49,7 +49,7 @@ const OPEN_SERVICE =
 
 /** Whether a request leaves open what its result is about, so that no result can be called unrelated. */
 export function leavesSubjectOpen({ criteria }: DisputeCase): boolean {
-  const { text } = contentOf(criteria?.requestPayload);
+  const { text } = toContent(criteria?.requestPayload);
   return [LINK, ELSEWHERE, FREE_CHOICE].some((one) => one.test(text)) || OPEN_SERVICE.test(criteria?.title ?? "");
 }
 
@@ -63,8 +63,8 @@ export async function isAboutSomethingElse(
   { encode, isEnglish }: Reading,
 ): Promise<boolean> {
   const { criteria } = dispute;
-  const request = contentOf(criteria?.requestPayload);
-  const agreed = contentOf([
+  const request = toContent(criteria?.requestPayload);
+  const agreed = toContent([
     criteria?.title,
     criteria?.description,
     criteria?.requestPayload,
@@ -82,10 +82,10 @@ export async function isAboutSomethingElse(
     for (const text of some) for (const other of others) if ((await closeness(text, other)) >= bound) return true;
     return false;
   }
-  const portions = portionsOf(content.text);
-  if (await isClose(portionsOf(request.text), portions, REQUEST_COSINE)) return false;
-  if (await isClose(portionsOf(agreed.text), portions, AGREED_COSINE)) return false;
-  const asked = contentOf([criteria?.requestPayload, criteria?.criteria?.checks]);
+  const portions = splitPortions(content.text);
+  if (await isClose(splitPortions(request.text), portions, REQUEST_COSINE)) return false;
+  if (await isClose(splitPortions(agreed.text), portions, AGREED_COSINE)) return false;
+  const asked = toContent([criteria?.requestPayload, criteria?.criteria?.checks]);
   return !(await isClose(longest(asked.passages), longest(content.passages), PASSAGE_COSINE));
 }
 
@@ -94,7 +94,7 @@ function isPlainText({ text, words, others, orders }: Content): boolean {
 }
 
 /** A text in portions that end where a passage ends. */
-function portionsOf(text: string): string[] {
+function splitPortions(text: string): string[] {
   const portions: string[][] = [];
   let length = Infinity;
   for (const passage of text.split("\n")) {
@@ -105,7 +105,7 @@ function portionsOf(text: string): string[] {
     }
     portions.at(-1)?.push(passage);
   }
-  return portions.map((passages) => passages.join("\n")).filter((portion) => wordsOf(portion).length > 0);
+  return portions.map((passages) => passages.join("\n")).filter((portion) => splitWords(portion).length > 0);
 }
 
 /** The longest passages: they say most. */

@@ -36,7 +36,7 @@ const PROBLEM_OF_ERROR: Readonly<Record<string, Problem>> = {
 };
 
 /** Classifies a failed simulation of a ruling by the contract's custom error. */
-export function obstacleOf(revert: Revert): Obstacle<Problem> {
+export function toObstacle(revert: Revert): Obstacle<Problem> {
   const { name, args } = revert;
   if (name === "EscrowNotInState" && Number(args[1]) === RESOLVED_STATE) return { kind: "done" };
   const detail = `${name}(${args.map(String).join(", ")})`;

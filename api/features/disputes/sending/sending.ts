@@ -113,10 +113,10 @@ export function createRulingSending(deps: RulingSendingDeps) {
       queue.replace(ruling, session),
 
     /** The progress of each of these disputes that has a ruling, by dispute id. */
-    async statesOf(disputeIds: readonly string[]): Promise<Map<string, RulingProgress>> {
+    async readStates(disputeIds: readonly string[]): Promise<Map<string, RulingProgress>> {
       if (disputeIds.length === 0) return new Map();
       const found = await queue.findMany(disputeIds);
-      return new Map(found.map((record) => [record._id, progressOf(record)]));
+      return new Map(found.map((record) => [record._id, toProgress(record)]));
     },
 
     /** The rulings of a network that aren't on chain, for readiness and metrics. */
@@ -124,6 +124,6 @@ export function createRulingSending(deps: RulingSendingDeps) {
   };
 }
 
-function progressOf({ state, txHash, inFlight, attempts, problem, since }: RulingTransactionRecord): RulingProgress {
+function toProgress({ state, txHash, inFlight, attempts, problem, since }: RulingTransactionRecord): RulingProgress {
   return { state, problem, since, txHash: txHash ?? (inFlight ? attempts.at(-1)?.hash : undefined) ?? null };
 }

@@ -8,7 +8,7 @@ import type { TransactionSigner } from "../../../chain/signer.ts";
 import type { ResolvedBy } from "../../../indexer/schemas.ts";
 import { findResolution, rulingCall } from "./calls.ts";
 import type { RulingTransactionRecord } from "./model.ts";
-import { obstacleOf, stateObstacle } from "./problems.ts";
+import { toObstacle, stateObstacle } from "./problems.ts";
 
 /** Dependencies of the rulings' transactions. */
 export interface RulingWorkDeps {
@@ -37,16 +37,16 @@ export function createRulingWork({ chain, deployment, signers }: RulingWorkDeps)
     noun: "ruling",
     factsOf: ({ _id: disputeId }) => ({ disputeId }),
     signerOf: ({ role }) => signers[role],
-    callOf: (record) => rulingCall(deployment.resolver, record),
+    buildCall: (record) => rulingCall(deployment.resolver, record),
 
     async obstacle(record, { from, blockNumber }) {
       const obstacle = stateObstacle(await escrowState(record.escrowId, blockNumber));
       if (obstacle !== undefined || from === undefined) return obstacle;
       const revert = await chain.simulate({ from, ...rulingCall(deployment.resolver, record) }, blockNumber);
-      return revert === undefined ? undefined : obstacleOf(revert);
+      return revert === undefined ? undefined : toObstacle(revert);
     },
 
-    obstacleOf: (_, revert) => obstacleOf(revert),
+    toObstacle: (_, revert) => toObstacle(revert),
 
     async findConclusion({ escrowId, rationaleHash }, head) {
       const found = await findResolution(chain, deployment, escrowId, head);

@@ -12,10 +12,10 @@ const LEFT_OUT: readonly string[] = ["requestPayload", "responsePayload"];
 /** An agent's audit entries. */
 export interface AuditMemory extends AuditTrail {
   /** An agent's audit entries of a transaction, in order. */
-  auditOf(transactionId: string, agentId: string): Promise<PresentedEntry[]>;
+  readAudit(transactionId: string, agentId: string): Promise<PresentedEntry[]>;
 }
 
-function valueOf({ eventId, type, transactionId, occurredAt, body }: AuditedEvent): string {
+function toValue({ eventId, type, transactionId, occurredAt, body }: AuditedEvent): string {
   const kept = Object.entries(body).filter(([name]) => !LEFT_OUT.includes(name));
   const value = { event: type, eventId, transactionId, occurredAt: occurredAt.toISOString() };
   return JSON.stringify({ ...value, body: Object.fromEntries(kept) });
@@ -65,7 +65,7 @@ export function createAuditMemory(
         }
         const position = seq;
         const key = `escrow/${transactionId}/${position}-${type}`;
-        const valueJson = valueOf(event);
+        const valueJson = toValue(event);
         return agentIds.map((agentId): AuditRecord => ({
           _id: entryIdOf(agentId, { namespace: AUDIT_NAMESPACE, key }),
           agentId,
@@ -86,7 +86,7 @@ export function createAuditMemory(
       return new Set(found.map(({ eventId }) => eventId));
     },
 
-    async auditOf(transactionId, agentId) {
+    async readAudit(transactionId, agentId) {
       const found = await audit.find({ agentId, ...keyRange(`escrow/${transactionId}/`, undefined) }).lean();
       return found.toSorted((one, other) => one.seq - other.seq).map(presentAudit);
     },

@@ -52,16 +52,16 @@ export const etagHeader = {
 };
 
 /** Reads the conditions of a request. @throws ApiError `validation_error` */
-export function conditionOf(headers: IncomingHttpHeaders): Condition {
+export function parseCondition(headers: IncomingHttpHeaders): Condition {
   const given = { "if-match": headers["if-match"], "if-none-match": headers["if-none-match"] };
   const issues = Object.entries(given)
     .filter(([, value]) => value !== undefined && !VERSIONS.test(value))
     .map(([name]) => ({ path: `headers.${name}`, message: VERSIONS_MESSAGE }));
   if (issues.length > 0) throw validationError(issues);
-  return { expected: versionsOf(given["if-match"]), unwanted: versionsOf(given["if-none-match"]) };
+  return { expected: parseVersions(given["if-match"]), unwanted: parseVersions(given["if-none-match"]) };
 }
 
-function versionsOf(header: string | undefined): Versions | undefined {
+function parseVersions(header: string | undefined): Versions | undefined {
   if (header === undefined) return undefined;
   return header === "*" ? "any" : (header.match(/\d+/g) ?? []).map(Number);
 }

@@ -4,7 +4,7 @@ import { z } from "zod";
 
 import { defineRoute } from "../../../http/define-route.ts";
 import { encodeCursor } from "../../../http/query-params.ts";
-import { conditionOf, etagHeader, etagOf, ifMatchHeader, writeHeaders } from "./conditions.ts";
+import { parseCondition, etagHeader, etagOf, ifMatchHeader, writeHeaders } from "./conditions.ts";
 import { exportLines } from "./export.ts";
 import type { MemoryReader } from "./reader.ts";
 import type { MemorySearch } from "./search.ts";
@@ -40,7 +40,7 @@ const writeEntry = defineRoute({
   responseHeaders: etagHeader,
   errors: [...WRITE_ERRORS, "version_mismatch"],
 }).handle(async ({ caller, body, headers, operation }, { memory }: MemoryDeps) => {
-  const { entry, isNew } = await memory.write(caller.agentId, body, conditionOf(headers), operation);
+  const { entry, isNew } = await memory.write(caller.agentId, body, parseCondition(headers), operation);
   const answer = { headers: etagOf(entry.version), body: { success: true as const, data: entry } };
   return isNew ? { status: 201, ...answer } : { status: 200, ...answer };
 });
@@ -167,7 +167,7 @@ const renewEntry = defineRoute({
   errors: ["not_found", "memory_read_only", "version_mismatch", "memory_renewal_limit_reached"],
 }).handle(async ({ caller, params, query, headers, operation }, { memory }: MemoryDeps) => {
   const name = { ...query, key: params.key };
-  const data = await memory.renew(caller.agentId, name, conditionOf(headers), operation);
+  const data = await memory.renew(caller.agentId, name, parseCondition(headers), operation);
   return { status: 200, headers: etagOf(data.version), body: { success: true, data } };
 });
 
@@ -185,7 +185,7 @@ const removeEntry = defineRoute({
   errors: ["not_found", "memory_read_only", "version_mismatch"],
 }).handle(async ({ caller, params, query, headers, operation }, { memory }: MemoryDeps) => {
   const name = { ...query, key: params.key };
-  await memory.remove(caller.agentId, name, conditionOf(headers), operation);
+  await memory.remove(caller.agentId, name, parseCondition(headers), operation);
   return { status: 200, body: { success: true, data: { ...name, deleted: true } } };
 });
 

@@ -67,7 +67,7 @@ function requireDistinct(entries: readonly EntryName[]): void {
 export function createMemoryService({ connection, models, reader, quota, embedder, now }: MemoryServiceDeps) {
   const writer = createWriter({ connection, models, quota });
 
-  function draftOf(input: EntryInput, at: Date, embedding: StoredEmbedding | null = null): EntryDraft {
+  function toDraft(input: EntryInput, at: Date, embedding: StoredEmbedding | null = null): EntryDraft {
     const { namespace, key, value, tags, ttlSeconds } = input;
     const expiresAt = new Date(at.getTime() + ttlSeconds * SECOND_MS);
     return { namespace, key, valueJson: JSON.stringify(value), tags, ttlSeconds, expiresAt, embedding };
@@ -127,7 +127,7 @@ export function createMemoryService({ connection, models, reader, quota, embedde
       const at = now();
       const [written] = await writer.write({
         agentId,
-        drafts: [draftOf(input, at, embedding)],
+        drafts: [toDraft(input, at, embedding)],
         condition,
         now: at,
         writeId: operation.newId("mem", at),
@@ -144,7 +144,7 @@ export function createMemoryService({ connection, models, reader, quota, embedde
       const at = now();
       const written = await writer.write({
         agentId,
-        drafts: inputs.map((input) => draftOf(input, at)),
+        drafts: inputs.map((input) => toDraft(input, at)),
         now: at,
         writeId: operation.newId("mem", at),
         mayHaveRun: operation.isRepeatable,
@@ -162,7 +162,7 @@ export function createMemoryService({ connection, models, reader, quota, embedde
       const skipped: ImportReport["skipped"] = [];
       const drafts = inputs.flatMap((input, index): EntryDraft[] => {
         const { key, namespace } = input;
-        const draft = draftOf({ ...input, ttlSeconds: input.ttlSeconds ?? MEMORY_TTL_SECONDS.default }, at);
+        const draft = toDraft({ ...input, ttlSeconds: input.ttlSeconds ?? MEMORY_TTL_SECONDS.default }, at);
         const expiresAt = input.expiresAt == null ? draft.expiresAt : new Date(input.expiresAt);
         const isAudit = namespace === AUDIT_NAMESPACE;
         if (!isAudit && expiresAt > at) return [{ ...draft, expiresAt: capped(expiresAt, at) }];

@@ -50,7 +50,7 @@ export interface WriterDeps {
   quota: MemoryQuota;
 }
 
-const bytesOf = ({ key, tags, valueJson }: EntryDraft): number =>
+const countBytes = ({ key, tags, valueJson }: EntryDraft): number =>
   [key, ...tags, valueJson].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 
 const isEqual = (record: EntryContent, draft: EntryDraft): boolean =>
@@ -137,7 +137,7 @@ export function createWriter({ connection, models, quota }: WriterDeps) {
         key: draft.key,
         valueJson: draft.valueJson,
         tags: draft.tags,
-        bytes: bytesOf(draft),
+        bytes: countBytes(draft),
         earlierBytes,
         version: (current?.version ?? 0) + 1,
         writeId: order.writeId,

@@ -26,7 +26,7 @@ export interface EntryFilter {
 }
 
 /** Converts a record to the index's form. */
-export function indexedEntryOf(record: EntryContent): IndexedEntry {
+export function toIndexedEntry(record: EntryContent): IndexedEntry {
   const { _id: id, agentId, namespace, key, tags, expiresAt, valueJson } = record;
   return { id, agentId, namespace, key, tags, expiresAt, text: textOfValue(JSON.parse(valueJson)) };
 }
@@ -35,7 +35,7 @@ export function indexedEntryOf(record: EntryContent): IndexedEntry {
 export const entryFormat: TableFormat<IndexedEntry, EntryFilter> = {
   version: 1,
   columns: { agentId: "key", namespace: "choice", key: "key", tags: "labels", expiresAt: "number" },
-  valuesOf: ({ agentId, namespace, key, tags, expiresAt }) => ({
+  toValues: ({ agentId, namespace, key, tags, expiresAt }) => ({
     agentId,
     namespace,
     key,
@@ -44,7 +44,7 @@ export const entryFormat: TableFormat<IndexedEntry, EntryFilter> = {
   }),
   wordsOf: ({ key, tags, text }) => [key, tags.join(" "), text].join("\n"),
   wordScore: "same",
-  conditionOf,
+  toCondition,
   passes: (entry, { agentId, namespace, prefix, tags, now }) =>
     entry.agentId === agentId &&
     entry.expiresAt > now &&
@@ -58,7 +58,7 @@ export const entryFormat: TableFormat<IndexedEntry, EntryFilter> = {
   },
 };
 
-function conditionOf({ agentId, namespace, prefix, tags, now }: EntryFilter): string {
+function toCondition({ agentId, namespace, prefix, tags, now }: EntryFilter): string {
   const conditions = [`"agentId" = ${quoted(agentId)}`, `"expiresAt" > ${now.getTime()}`];
   if (namespace !== undefined) conditions.push(`"namespace" = ${quoted(namespace)}`);
   if (prefix !== undefined) {

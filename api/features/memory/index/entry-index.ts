@@ -1,12 +1,12 @@
 import type { Logger } from "../../../lib/logger.ts";
 import { DeadlineExceededError, withTimeout } from "../../../lib/timeout.ts";
-import { vectorOf } from "../../../search/embedding/vectors.ts";
+import { toVector } from "../../../search/embedding/vectors.ts";
 import { withinLimit } from "../../../search/encode-query.ts";
 import type { SearchQuery } from "../../../search/engine/match.ts";
-import { matcherOf } from "../../../search/engine/unindexed.ts";
+import { createMatcher } from "../../../search/engine/unindexed.ts";
 import { IndexUnavailableError } from "../../../search/index/index-reader.ts";
 import type { IndexReader } from "../../../search/index/index-reader.ts";
-import { entryFormat, indexedEntryOf } from "./entry-format.ts";
+import { entryFormat, toIndexedEntry } from "./entry-format.ts";
 import type { EntryFilter, IndexedEntry } from "./entry-format.ts";
 import { indexedChangeId } from "../model.ts";
 import type { MemoryModels } from "../model.ts";
@@ -121,13 +121,13 @@ export class EntryIndex {
     const since = { agentId: filter.agentId, change: { $gt: change } };
     const removed = change === 0 ? [] : await removals.find(since, { entryId: 1 }).lean();
     const changed = new Set(removed.map(({ entryId }) => entryId));
-    const match = matcherOf(entryFormat, query.text, encoding);
+    const match = createMatcher(entryFormat, query.text, encoding);
     const matches: EntryMatch[] = [];
     for await (const record of entries.find(since).batchSize(READ_AT_ONCE).lean().cursor()) {
       changed.add(record._id);
-      const entry = indexedEntryOf(record);
+      const entry = toIndexedEntry(record);
       if (!entryFormat.passes(entry, filter)) continue;
-      const vector = record.embedding?.model === this.#model ? vectorOf(record.embedding.vector) : null;
+      const vector = record.embedding?.model === this.#model ? toVector(record.embedding.vector) : null;
       const found = match(entry, vector);
       if (found !== undefined) matches.push({ id: entry.id, relevance: found.relevance });
     }

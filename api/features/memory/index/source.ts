@@ -1,11 +1,11 @@
 import type { Connection } from "mongoose";
 
 import { writePlain } from "../../../db/plain-writes.ts";
-import { vectorOf } from "../../../search/embedding/vectors.ts";
+import { toVector } from "../../../search/embedding/vectors.ts";
 import type { StoredDocument } from "../../../search/engine/search-table.ts";
 import { watchFrom } from "../../../search/index/change-batches.ts";
 import type { IndexSource, TableInUse } from "../../../search/index/index-source.ts";
-import { entryFormat, indexedEntryOf, MEMORY_INDEX } from "./entry-format.ts";
+import { entryFormat, toIndexedEntry, MEMORY_INDEX } from "./entry-format.ts";
 import type { IndexedEntry } from "./entry-format.ts";
 import { REMOVALS_KEPT_MS } from "../ledger.ts";
 import { indexedChangeId } from "../model.ts";
@@ -49,8 +49,8 @@ export function createMemorySource({ connection, models, model }: MemorySourceDe
     const write = async (records: readonly EntryRecord[]): Promise<void> => {
       const documents = records.map((record): StoredDocument<IndexedEntry> => {
         const { embedding, change } = record;
-        const vector = embedding?.model === model ? vectorOf(embedding.vector) : null;
-        return { document: indexedEntryOf(record), revision: change, vector };
+        const vector = embedding?.model === model ? toVector(embedding.vector) : null;
+        return { document: toIndexedEntry(record), revision: change, vector };
       });
       if (isNew) await table.add(entryFormat, documents);
       else await table.apply(entryFormat, documents, []);

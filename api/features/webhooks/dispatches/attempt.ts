@@ -12,7 +12,7 @@ export interface WebhookSendOptions {
   secrets: WebhookSecrets;
   health: WebhookHealth;
   /** Source of the events' bodies. */
-  eventLog: Pick<EventLog, "bodyOf">;
+  eventLog: Pick<EventLog, "readBody">;
   now: () => Date;
 }
 
@@ -32,9 +32,9 @@ const dropped = (error: string): AttemptResult => ({
 export function createWebhookSend({ sender, secrets, health, eventLog, now }: WebhookSendOptions): Send {
   return async ({ agentId, url, webhookId, direct, eventId, bodyJson: ownBodyJson }, signal) => {
     const [address, { secret }, bodyJson] = await Promise.all([
-      webhookId === null ? { url } : health.addressOf(webhookId),
+      webhookId === null ? { url } : health.readAddress(webhookId),
       secrets.stateOf(agentId),
-      ownBodyJson ?? eventLog.bodyOf(agentId, eventId),
+      ownBodyJson ?? eventLog.readBody(agentId, eventId),
     ]);
     // One transaction writes both, but shards show it at different times. The dispatch is retried.
     if (bodyJson === undefined) throw new Error(`The log of ${agentId} doesn't have ${eventId}`);

@@ -4,7 +4,7 @@ import { isDuplicateKey, withTransaction } from "../../../db/connection.ts";
 import { ApiError } from "../../../http/errors.ts";
 import { sha256Hex } from "../../../lib/ids.ts";
 import type { DispatchModel, DispatchRecord } from "../../outbox/model.ts";
-import { redeliveryOf } from "../../outbox/enqueue.ts";
+import { buildRedelivery } from "../../outbox/enqueue.ts";
 import type { OutboxWriter } from "../../outbox/enqueue.ts";
 import type { Registrations } from "../registrations/service.ts";
 import { notActive } from "./redeliveries.ts";
@@ -108,7 +108,11 @@ export function createMissedEvents({ connection, dispatches, ...options }: Misse
       const at = now();
       const again = missed.map((latest) =>
         // The id derives from the failed dispatch, so two calls can't both send it again.
-        redeliveryOf(latest, { _id: `dlv_${sha256Hex(`${latest._id}|missed`).slice(0, ID_HEX_LENGTH)}`, url, now: at }),
+        buildRedelivery(latest, {
+          _id: `dlv_${sha256Hex(`${latest._id}|missed`).slice(0, ID_HEX_LENGTH)}`,
+          url,
+          now: at,
+        }),
       );
       try {
         await withTransaction(connection, (session) => writer.enqueue(again, session));

@@ -5,7 +5,7 @@ import { ApiError } from "../../../http/errors.ts";
 import type { Operation } from "../../../http/operation.ts";
 import { recordEventId } from "../../events/event-id.ts";
 import type { DispatchModel, DispatchRecord } from "../../outbox/model.ts";
-import { pingOf, redeliveryOf } from "../../outbox/enqueue.ts";
+import { buildPing, buildRedelivery } from "../../outbox/enqueue.ts";
 import type { OutboxWriter } from "../../outbox/enqueue.ts";
 import type { DispatchLog } from "./log.ts";
 import type { WebhookHealth } from "../registrations/health.ts";
@@ -46,10 +46,10 @@ export function createRedeliveries(options: RedeliveriesOptions): Redeliveries {
   const { connection, dispatches, writer, log, health, registrations, now } = options;
 
   /** The current address of a dispatch. @throws ApiError `webhook_not_active` */
-  async function addressOf({ webhookId, direct, url }: DispatchRecord): Promise<string> {
+  async function findAddress({ webhookId, direct, url }: DispatchRecord): Promise<string> {
     // A listing or a checkout names the address, so the registration's state doesn't matter.
     if (webhookId === null || direct) return url;
-    const address = await health.addressOf(webhookId);
+    const address = await health.readAddress(webhookId);
     if ("error" in address) throw notActive(webhookId, address.error);
     return address.url;
   }
@@ -79,7 +79,7 @@ export function createRedeliveries(options: RedeliveriesOptions): Redeliveries {
     redeliver(agentId, dispatchId, operation) {
       return putOnce(agentId, operation, async (_id, at) => {
         const original = await log.get(agentId, dispatchId);
-        return redeliveryOf(original, { _id, url: await addressOf(original), now: at });
+        return buildRedelivery(original, { _id, url: await findAddress(original), now: at });
       });
     },
 
@@ -87,7 +87,7 @@ export function createRedeliveries(options: RedeliveriesOptions): Redeliveries {
       return putOnce(agentId, operation, async (_id, at) => {
         const { url, status } = await registrations.get(agentId, webhookId);
         if (status !== "active") throw notActive(webhookId, "the webhook is disabled");
-        return pingOf({ webhookId, agentId, url }, { _id, eventId: recordEventId(_id, "webhook.ping"), now: at });
+        return buildPing({ webhookId, agentId, url }, { _id, eventId: recordEventId(_id, "webhook.ping"), now: at });
       });
     },
   };

@@ -55,7 +55,7 @@ function describe(error: unknown): string {
 }
 
 /** The start of an answer's body. Never throws; omits the bytes that can't be read in time. */
-async function startOf(body: Readable, signal: AbortSignal): Promise<string> {
+async function readStart(body: Readable, signal: AbortSignal): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   const timer = setTimeout(() => body.destroy(), ANSWER_PATIENCE_MS);
@@ -108,7 +108,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
     // Redirects aren't followed, so a 3xx counts as not acknowledged.
     return pinnedExchange(url, posting, async (response): Promise<Outcome> => {
       onStatus();
-      const answer = await startOf(response, signal);
+      const answer = await readStart(response, signal);
       const { statusCode = 0 } = response;
       if (statusCode >= 200 && statusCode < 300) return { outcome: "acknowledged", statusCode, error: null, answer };
       return { outcome: "refused", statusCode, error: `the receiver answered ${statusCode}`, answer };

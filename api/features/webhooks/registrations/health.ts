@@ -8,7 +8,7 @@ import type { WebhookModel, WebhookRecord } from "./model.ts";
 /** The current addresses of registrations, and the record of their failures. */
 export interface WebhookHealth {
   /** The registration's current address, or the reason why nothing is sent to it. */
-  addressOf(webhookId: string): Promise<{ url: string } | { error: string }>;
+  readAddress(webhookId: string): Promise<{ url: string } | { error: string }>;
   /**
    * Records the result of an attempt. A failure five days or more after the first one without an acknowledgement in between
    * disables the registration, and the owner's event log gets `webhook.disabled`.
@@ -51,7 +51,7 @@ export function createWebhookHealth({ connection, webhooks, recorder, now }: Web
   }
 
   return {
-    async addressOf(webhookId) {
+    async readAddress(webhookId) {
       const found = await webhooks.findById(webhookId, { url: 1, status: 1 }).lean();
       if (found === null) return { error: "the webhook was removed" };
       return found.status === "active" ? { url: found.url } : { error: "the webhook is disabled" };

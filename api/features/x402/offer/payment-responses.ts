@@ -142,7 +142,7 @@ export class PaymentResponses {
       message,
       budget: charge.budget,
       details,
-      payment: this.#offerOf(charge, terms, this.#instructionsOf(charge, terms)),
+      payment: this.#buildOffer(charge, terms, this.#buildInstructions(charge, terms)),
       accepts: signable === undefined ? undefined : [requirementsV1(signable)],
     });
     return {
@@ -156,7 +156,7 @@ export class PaymentResponses {
 
   /** A 402 without `accepts` and without the header, so that no client pays again. */
   #holdOff(charge: Charge, terms: Terms | undefined, { retrySeconds, instructions, ...says }: HoldOff): RouteResponse {
-    const payment = this.#offerOf(charge, terms, instructions);
+    const payment = this.#buildOffer(charge, terms, instructions);
     const body = paymentRequiredBody({ ...says, budget: charge.budget, payment });
     return {
       status: PAYMENT_REQUIRED,
@@ -167,7 +167,7 @@ export class PaymentResponses {
     };
   }
 
-  #offerOf(charge: Charge, terms: Terms | undefined, instructions: string): PaymentOffer {
+  #buildOffer(charge: Charge, terms: Terms | undefined, instructions: string): PaymentOffer {
     const { network, facilitatorUrl } = this.#settings;
     return {
       price: dollars(charge.amount),
@@ -179,7 +179,7 @@ export class PaymentResponses {
     };
   }
 
-  #instructionsOf(charge: Charge, terms: Terms | undefined): string {
+  #buildInstructions(charge: Charge, terms: Terms | undefined): string {
     if (terms === undefined) {
       const until =
         charge.budget === undefined ? "" : ` Wait for the reset at ${charge.budget.resetsAt.toISOString()}.`;

@@ -107,7 +107,7 @@ const TX_HASH = /^0x[0-9a-fA-F]{64}$/;
 const CERTAIN_REFUSAL = /^(invalid_(?!.*(transaction_failed|transaction_state))|insufficient_|unsupported_)/;
 
 /** Interprets a facilitator's answer to a settlement. */
-export function attemptOf(answer: {
+export function toAttempt(answer: {
   success: boolean;
   transaction: string;
   errorReason?: string | undefined;
@@ -152,11 +152,11 @@ export class HttpFacilitator implements Facilitator {
   async settle(proof: SignedProof, terms: Terms, signal: AbortSignal): Promise<SettleAttempt> {
     const { payload, requirements } = officialPayment(proof, terms);
     try {
-      return attemptOf(await untilAborted(this.#client.settle(payload, requirements), signal));
+      return toAttempt(await untilAborted(this.#client.settle(payload, requirements), signal));
     } catch (error) {
       if (!(error instanceof SettleError)) return { kind: "unknown", cause: error };
       const { transaction, errorReason } = error;
-      return attemptOf({ success: false, transaction, errorReason });
+      return toAttempt({ success: false, transaction, errorReason });
     }
   }
 }

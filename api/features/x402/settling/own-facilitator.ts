@@ -25,7 +25,7 @@ import type { Network } from "../../../config/constants.ts";
 import { Lease } from "../../../jobs/lease.ts";
 import type { LeaseModel } from "../../../jobs/lease.ts";
 import { untilAborted } from "../../../lib/stopping.ts";
-import { attemptOf, officialPayment, refusalOf } from "./facilitator.ts";
+import { toAttempt, officialPayment, refusalOf } from "./facilitator.ts";
 import type { Facilitator, SettleAttempt } from "./facilitator.ts";
 import type { LastTransactionModel } from "../model.ts";
 import type { Refusal, SignedProof } from "../offer/proof.ts";
@@ -95,7 +95,7 @@ export class OwnFacilitator implements Facilitator {
       id,
       model: lastTransactions,
       lease: new Lease({ leases, name: `x402.settle:${id}`, owner: processId, ttlMs: SENDING_LEASE_MS }),
-      node: nodeOf(this.#client),
+      node: createNode(this.#client),
     });
   }
 
@@ -122,7 +122,7 @@ export class OwnFacilitator implements Facilitator {
     const known = () => (notes.txHash === undefined ? {} : { txHash: notes.txHash });
     const { payload, requirements } = officialPayment(proof, terms);
     try {
-      const attempt = attemptOf(await this.#scheme(proof, notes).settle(payload, requirements));
+      const attempt = toAttempt(await this.#scheme(proof, notes).settle(payload, requirements));
       if (attempt.kind === "sent") return attempt;
       if (notes.outage !== undefined || notes.txHash !== undefined) {
         return { kind: "unknown", ...known(), cause: notes.outage ?? attempt };
@@ -202,7 +202,7 @@ export class OwnFacilitator implements Facilitator {
 }
 
 /** The node's operations for the queue of a key. */
-function nodeOf(client: Client): SendingNode {
+function createNode(client: Client): SendingNode {
   const { address } = client.account;
   return {
     transactionCount: () => client.getTransactionCount({ address, blockTag: "pending" }),

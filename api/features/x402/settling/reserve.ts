@@ -60,10 +60,10 @@ export class Reservations {
     requireValidity(authorization, wallTime, chainTime);
     // The block first: a use of the authorisation by this call can't be much older.
     const head = await this.#chain.until(signal).head();
-    const refusal = await this.#refusalOf(facilitator, proof, terms, signal);
+    const refusal = await this.#findRefusal(facilitator, proof, terms, signal);
     if (refusal !== undefined) throw new ProofRefusedError(refusal);
     return this.#claims.reserve({
-      ...claimOf(terms, authorization.from, purpose),
+      ...buildClaim(terms, authorization.from, purpose),
       nonce: authorization.nonce,
       payment: {
         version,
@@ -91,11 +91,11 @@ export class Reservations {
     if (lookup.status === "pending") throw new ProofRefusedError("transaction_unconfirmed");
     if (lookup.receipt.status !== "success") throw new ProofRefusedError("transaction_reverted");
     const transfers = transfersOf(lookup.receipt);
-    const paying = transfers.filter((transfer) => mismatchOf(transfer, from, terms) === undefined);
+    const paying = transfers.filter((transfer) => findMismatch(transfer, from, terms) === undefined);
     if (paying.length === 0) throw new ProofRefusedError(closestMismatch(transfers, from, terms));
     for (const { position, nonce } of paying) {
       const claim = await this.#claims.reserve({
-        ...claimOf(terms, from, purpose),
+        ...buildClaim(terms, from, purpose),
         txHash,
         position,
         ...(nonce === undefined ? {} : { nonce: nonce.toLowerCase() }),
@@ -109,7 +109,7 @@ export class Reservations {
    * Why the facilitator rejects a payment; undefined if it doesn't. An insufficient balance is verified again after a block
    * younger than the request. A bad signature may be due to a wallet with code: the token then requires ERC-1271.
    */
-  async #refusalOf(
+  async #findRefusal(
     by: Facilitator,
     proof: SignedProof,
     terms: Terms,
@@ -130,7 +130,7 @@ export class Reservations {
 }
 
 /** The fields that every claim has. */
-function claimOf(terms: Terms, payer: string, purpose: Purpose): Omit<NewClaim, "payment"> {
+function buildClaim(terms: Terms, payer: string, purpose: Purpose): Omit<NewClaim, "payment"> {
   return {
     network: terms.network,
     token: terms.token.address.toLowerCase(),
@@ -144,7 +144,7 @@ function claimOf(terms: Terms, payer: string, purpose: Purpose): Omit<NewClaim, 
 /** Kinds of mismatches, from an unrelated transfer to one that nearly matches. */
 const MISMATCHES = ["wrong_token", "wrong_recipient", "wrong_sender", "wrong_amount"] as const;
 
-function mismatchOf(
+function findMismatch(
   transfer: TokenTransfer,
   from: `0x${string}`,
   terms: Terms,
@@ -156,6 +156,6 @@ function mismatchOf(
 }
 
 function closestMismatch(transfers: readonly TokenTransfer[], from: `0x${string}`, terms: Terms): Refusal {
-  const found = new Set(transfers.map((transfer) => mismatchOf(transfer, from, terms)));
+  const found = new Set(transfers.map((transfer) => findMismatch(transfer, from, terms)));
   return MISMATCHES.findLast((mismatch) => found.has(mismatch)) ?? "no_transfer";
 }

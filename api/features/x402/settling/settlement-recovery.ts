@@ -62,7 +62,7 @@ export class SettlementRecovery {
     const { claims, settlements, log, timeoutMs } = this.#deps;
     const claim = await claims.takeOver(id);
     if (claim === undefined || !isSigned(claim)) return;
-    const settlement = await settlements.settle(claim, termsOf(claim), false, AbortSignal.timeout(timeoutMs));
+    const settlement = await settlements.settle(claim, toTerms(claim), false, AbortSignal.timeout(timeoutMs));
     if (settlement.kind === "pending") await claims.endLease(claim);
     else if (settlement.kind === "settled") await claims.confirm(claim, "settled", settlement);
     else {
@@ -73,7 +73,7 @@ export class SettlementRecovery {
 }
 
 /** The terms of a claim, without resource and description, which settling doesn't need. */
-function termsOf({ network, token, payTo, amount }: SignedClaim): Terms {
+function toTerms({ network, token, payTo, amount }: SignedClaim): Terms {
   return {
     network,
     payTo: payTo as Address,

@@ -74,7 +74,7 @@ export class Settlements {
         // While a transaction is pending, a second one would only revert.
         if (await isUnderWay(chain.until(signal), claim)) return { kind: "pending", txHash: lastOf(claim) };
       }
-      const attempt = await facilitator.settle(proofOf(claim), terms, signal, async (txHash) => {
+      const attempt = await facilitator.settle(toProof(claim), terms, signal, async (txHash) => {
         await noteTransaction(claim, txHash);
         claim.payment.txHashes.push(txHash);
       });
@@ -149,7 +149,7 @@ function lastOf({ payment }: SignedClaim): Hash | undefined {
   return payment.txHashes.at(-1);
 }
 
-function proofOf({ payment, payer, payTo, amount, nonce }: SignedClaim): SignedProof {
+function toProof({ payment, payer, payTo, amount, nonce }: SignedClaim): SignedProof {
   return {
     kind: "signed",
     version: payment.version,

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 import { assert } from "chai";
 
-import { inputHashOf, sanitisedCase } from "../../../../api/features/disputes/judging/sanitised-case.ts";
+import { hashInput, sanitisedCase } from "../../../../api/features/disputes/judging/sanitised-case.ts";
 import { quote } from "../../../../api/features/disputes/judging/texts.ts";
 import { canonicalJson } from "../../../../api/lib/canonical-json.ts";
 import { disputeCase, evidence, fact } from "./case-factory.ts";
@@ -23,11 +23,11 @@ describe("a case as a judge sees it", () => {
     const expected = createHash("sha256")
       .update(canonicalJson(sanitisedCase(dispute).dispute))
       .digest("hex");
-    assert.strictEqual(inputHashOf(sanitisedCase(dispute)), `0x${expected}`);
-    assert.strictEqual(inputHashOf(sanitisedCase(structuredClone(dispute))), inputHashOf(sanitisedCase(dispute)));
+    assert.strictEqual(hashInput(sanitisedCase(dispute)), `0x${expected}`);
+    assert.strictEqual(hashInput(sanitisedCase(structuredClone(dispute))), hashInput(sanitisedCase(dispute)));
     assert.notStrictEqual(
-      inputHashOf(sanitisedCase({ ...dispute, reason: "Another" })),
-      inputHashOf(sanitisedCase(dispute)),
+      hashInput(sanitisedCase({ ...dispute, reason: "Another" })),
+      hashInput(sanitisedCase(dispute)),
     );
   });
 

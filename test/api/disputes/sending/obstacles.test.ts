@@ -27,7 +27,7 @@ describe("a ruling with an obstacle", () => {
     assert.deepEqual([record.state, record.problem], ["held", problem], record.detail ?? "");
     assert.deepEqual(record.attempts, []);
     assert.isFalse(record.inFlight);
-    assert.strictEqual((await sender.statesOf([ruling.disputeId])).get(ruling.disputeId)?.problem, problem);
+    assert.strictEqual((await sender.readStates([ruling.disputeId])).get(ruling.disputeId)?.problem, problem);
     const { count, problems } = await sender.waiting(NETWORK);
     assert.deepEqual([count, problems], [1, { [problem]: 1 }]);
   }

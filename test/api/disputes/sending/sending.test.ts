@@ -50,7 +50,7 @@ describe("a ruling", () => {
       throw new Error("the caller fails");
     });
     await assert.isRejected(rollback, "the caller fails");
-    assert.strictEqual((await sender.statesOf([ruling.disputeId])).size, 0);
+    assert.strictEqual((await sender.readStates([ruling.disputeId])).size, 0);
     const puts = await Promise.all([bench.put(ruling), bench.put({ ...ruling, outcome: "SellerPaid" })]);
     assert.deepEqual(puts.sort(), [false, true]);
     await assert.isRejected(bench.put({ ...ruling, disputeId: "dsp_another" }), /duplicate key/);

@@ -89,7 +89,7 @@ export const LEAST_CONFIDENCE = 0.7;
 export type RawAnswer = Omit<VotedAnswer, "question">;
 
 /** Evaluates the answers to a composition: one look for each statement. */
-export function looksOf(
+export function toLooks(
   statements: number,
   { questions }: Composition,
   answers: ReadonlyMap<string, RawAnswer>,

@@ -3,10 +3,10 @@ import type { Place } from "../prompt.ts";
 import type { Question } from "../questions.ts";
 import { hasContent } from "../texts.ts";
 import type { Look } from "./controls.ts";
-import { passagesOf, showOnly, withoutWordsOf } from "./passages.ts";
+import { collectPassages, showOnly, removeWords } from "./passages.ts";
 import { findPassage } from "./search.ts";
 import type { Session } from "./session.ts";
-import { FILLER, FILLER_STATEMENT, statementOf } from "./service-texts.ts";
+import { FILLER, FILLER_STATEMENT, toStatement } from "./service-texts.ts";
 import type { Shown } from "./view.ts";
 
 /** The decision on one question. */
@@ -66,7 +66,7 @@ export class Decisions {
   /** Decides all questions: those together that can be, the others one by one. */
   async decideAll(questions: readonly Question[], shown: readonly Shown[]): Promise<Decided[]> {
     const places = questions.flatMap((question) => this.#deciding.placesFor(question));
-    const view = { shown, statements: questions.map(statementOf), places: [...new Set(places)] };
+    const view = { shown, statements: questions.map(toStatement), places: [...new Set(places)] };
     const [one, other] = await this.#session.pair(view);
     if (one === undefined || other === undefined) throw new TooFewAnswersError();
     record(this.#session, questions, one, "result_first");
@@ -74,7 +74,7 @@ export class Decisions {
     const decided = new Map<Question, Decided>();
     const seen = questions.map((question, index) => ({ question, looks: [one[index], other[index]] }));
     for (const { question, looks } of seen) {
-      const verdict = verdictOf(looks.filter((look) => look !== undefined));
+      const verdict = decideVerdict(looks.filter((look) => look !== undefined));
       if (verdict !== undefined) decided.set(question, { question, ...verdict, isBinding: true });
     }
     for (const { question, looks } of seen) {
@@ -117,7 +117,7 @@ export class Decisions {
     { most, before = [] }: { most: number; before?: readonly Look[] },
   ): Promise<Settled> {
     const places = this.#deciding.placesFor(question).filter(({ quote }) => isShown(shown, quote));
-    const view = { shown, statements: [statementOf(question)], places };
+    const view = { shown, statements: [toStatement(question)], places };
     const looks = [...before];
     let asked = 0;
     while (asked < most && this.#session.left() > 0) {
@@ -129,7 +129,7 @@ export class Decisions {
         looks.push(only);
         record(this.#session, [question], [only], look === pair[0] ? "result_first" : "result_last");
       }
-      const verdict = verdictOf(looks);
+      const verdict = decideVerdict(looks);
       if (verdict !== undefined) return { verdict, looks };
       if (asked >= HOPELESS && !looks.some(({ isSound }) => isSound)) break;
     }
@@ -141,7 +141,7 @@ export class Decisions {
   #visible(question: Question): Shown[] {
     const shown = this.#deciding.shownFor(question);
     const kept = new Set(
-      passagesOf(shown)
+      collectPassages(shown)
         .filter((one) => !this.#leftOut.has(keyOf(one)))
         .map(({ id }) => id),
     );
@@ -154,7 +154,7 @@ export class Decisions {
     const most = side === undefined ? MOST_PASSAGES : MOST_PASSAGES_OF_BUYER;
     for (let found = 0; found < most && this.#session.left() > 0; found += 1) {
       const texts = this.#visible(question).filter(({ by }) => side === undefined || by === side);
-      const passage = await findPassage(this.#session, texts, statementOf(question));
+      const passage = await findPassage(this.#session, texts, toStatement(question));
       if (passage === undefined) break;
       const again = await this.#without(question, [passage]);
       looks.push(...again.looks);
@@ -181,7 +181,7 @@ export class Decisions {
   async #breaksByBuyer(question: Question): Promise<boolean> {
     const own = this.#visible(question).filter(({ by }) => by === "buyer");
     if (own.length === 0) return false;
-    const pair = await this.#session.pair({ shown: [...own, FILLER], statements: [statementOf(question)] });
+    const pair = await this.#session.pair({ shown: [...own, FILLER], statements: [toStatement(question)] });
     return pair.some((look) => look?.[0]?.isSound === false);
   }
 
@@ -192,13 +192,13 @@ export class Decisions {
     if (!(await this.#breaksByBuyer(question))) return searched;
     return this.#without(
       question,
-      passagesOf(this.#visible(question)).filter(({ by }) => by === "buyer"),
+      collectPassages(this.#visible(question)).filter(({ by }) => by === "buyer"),
     );
   }
 
   /** The answer where no text that breaks the controls was found. The texts in view are the seller's, so it gains nothing by that. */
   async #byDirection(question: Question, looks: readonly Look[]): Promise<Omit<Decided, "question">> {
-    const isForBuyer = directionOf(looks) === "buyer";
+    const isForBuyer = decideDirection(looks) === "buyer";
     const answer = isForBuyer && (await this.#deciding.embedded(question)) === "met" ? "unclear" : "not_met";
     const towards = isForBuyer ? "in the buyer's favour" : "in the seller's favour or nobody's";
     const reason = `the model answers the service's own questions wrongly, ${towards}, as long as the seller's text is in view`;
@@ -215,7 +215,7 @@ export class Decisions {
   /** Finds out which text breaks the controls, and decides without it. */
   async #afterBreaking(question: Question, looks: readonly Look[]): Promise<Omit<Decided, "question">> {
     if (question.about === "check") {
-      const alone = await this.#session.pair({ shown: [FILLER], statements: [statementOf(question)] });
+      const alone = await this.#session.pair({ shown: [FILLER], statements: [toStatement(question)] });
       if (alone.every((look) => look?.[0]?.isSound === false)) {
         const reason = "the model answers the service's own questions wrongly with nothing but this check in view";
         return { answer: "unclear", reason, isBinding: false };
@@ -226,7 +226,7 @@ export class Decisions {
       if (again.verdict !== undefined) return { ...again.verdict, isBinding: true };
       if (this.#session.left() === 0) return this.#byEmbedded(question);
     }
-    const { shown, cut } = withoutWordsOf(this.#deciding.textsOfBuyer, this.#visible(question));
+    const { shown, cut } = removeWords(this.#deciding.textsOfBuyer, this.#visible(question));
     if (cut.length > 0) {
       const again = await this.#settle(question, shown, { most: MORE_REQUESTS });
       if (again.verdict !== undefined) {
@@ -260,7 +260,7 @@ interface Settled {
 const CONTRADICTING = { answer: "unclear", reason: "the model's answers contradict each other" } as const;
 
 /** The verdict of the sound answers: two that agree, or of five or more that contradict each other, more than two to one. */
-function verdictOf(looks: readonly Look[]): Settled["verdict"] {
+function decideVerdict(looks: readonly Look[]): Settled["verdict"] {
   const sound = looks.filter(({ isSound }) => isSound);
   const counts = (["met", "not_met", "unclear"] as const).map((answer) => ({
     answer,
@@ -280,7 +280,7 @@ function verdictOf(looks: readonly Look[]): Settled["verdict"] {
 }
 
 /** Whom the wrong answers to the service's own questions help, by most of the looks. */
-function directionOf(looks: readonly Look[]): Side | undefined {
+function decideDirection(looks: readonly Look[]): Side | undefined {
   const count = (side: Side) => looks.filter(({ leaning }) => leaning === side).length;
   if (count("buyer") === count("seller")) return undefined;
   return count("buyer") > count("seller") ? "buyer" : "seller";

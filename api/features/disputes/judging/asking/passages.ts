@@ -14,7 +14,7 @@ const SENTENCE_ENDS = /(?<=[.!?]["')\]]?\s)|(?<=[。！？\n])/u;
 const LEFT_OUT = "…";
 
 /** Every passage of what is shown, in its order. */
-export function passagesOf(shown: readonly Shown[]): Passage[] {
+export function collectPassages(shown: readonly Shown[]): Passage[] {
   const walk = new Walk(() => true);
   walk.all(shown);
   return walk.found;
@@ -88,7 +88,7 @@ const wordsIn = (text: string) =>
   }));
 
 /** Cuts runs of five or more words that also stand in the other party's texts: it may have had them put there. */
-export function withoutWordsOf(texts: readonly string[], shown: readonly Shown[]): { shown: Shown[]; cut: LeftOut[] } {
+export function removeWords(texts: readonly string[], shown: readonly Shown[]): { shown: Shown[]; cut: LeftOut[] } {
   const runs = new Set<string>();
   for (const text of texts) {
     const words = wordsIn(text).map(({ word }) => word);

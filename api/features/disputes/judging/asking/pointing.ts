@@ -7,9 +7,9 @@ import { pointingMessages } from "../prompt.ts";
 import type { AttachedText, Place } from "../prompt.ts";
 import type { Question } from "../questions.ts";
 import { inside, quote } from "../texts.ts";
-import { passagesOf } from "./passages.ts";
+import { collectPassages } from "./passages.ts";
 import type { Session } from "./session.ts";
-import { statementOf } from "./service-texts.ts";
+import { toStatement } from "./service-texts.ts";
 
 /** Pointers of a party that are followed, and their length. */
 const MAX_POINTERS = 8;
@@ -35,7 +35,7 @@ interface PartyText {
 }
 
 /** The parties' texts about the result, each with its name. */
-function textsOf({ reason, evidence }: DisputeCase, attachments: readonly AttachedText[]): PartyText[] {
+function collectTexts({ reason, evidence }: DisputeCase, attachments: readonly AttachedText[]): PartyText[] {
   const texts: PartyText[] = [];
   if (reason !== null && reason.trim() !== "") texts.push({ by: "buyer", item: "reason", text: reason });
   for (const [index, { by, description, attachments: urls }] of evidence.entries()) {
@@ -60,11 +60,11 @@ export async function followPointers(
     questions,
   }: { dispute: DisputeCase; attachments: readonly AttachedText[]; questions: readonly Question[] },
 ): Promise<Pointed> {
-  const texts = textsOf(dispute, attachments);
+  const texts = collectTexts(dispute, attachments);
   const found = inside(dispute.payload);
   const parts = [...found.strings, ...found.keys];
   // A result of one sentence is seen as a whole.
-  const isWorthPointing = passagesOf([{ name: "result", by: "seller", value: dispute.payload }]).length > 1;
+  const isWorthPointing = collectPassages([{ name: "result", by: "seller", value: dispute.payload }]).length > 1;
   const places = new Map<Question, Place[]>();
   const led = new Map<PartyText, string[]>();
 
@@ -73,7 +73,7 @@ export async function followPointers(
     if (own.length === 0 || !isWorthPointing) return;
     const pointing = {
       result: dispute.payload,
-      checks: questions.map(statementOf),
+      checks: questions.map(toStatement),
       texts: own.map(({ text }) => text),
     };
     const asking = {

@@ -1,5 +1,5 @@
 import { addressesJudge } from "../prompt-injection.ts";
-import { passagesOf, showOnly } from "./passages.ts";
+import { collectPassages, showOnly } from "./passages.ts";
 import type { Passage } from "./passages.ts";
 import { FILLER } from "./service-texts.ts";
 import type { Session } from "./session.ts";
@@ -53,7 +53,7 @@ export async function findPassage(
     return (await breaks(all.slice(0, breaking), LAST_LOOKS)) ? all[breaking - 1] : undefined;
   }
 
-  const passages = passagesOf(shown);
+  const passages = collectPassages(shown);
   // Those that look like an order are tried first. Nothing is left out because of its looks.
   const suspects = passages.filter(({ text }) => addressesJudge(text));
   if (suspects.length > 0 && suspects.length < passages.length && (await breaks(suspects, LOOKS))) {

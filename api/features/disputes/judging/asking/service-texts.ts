@@ -18,7 +18,7 @@ export const FILLER: Shown = {
 export const FILLER_STATEMENT = "The result is about tides.";
 
 /** A question as a statement whose truth can be joined to another's. */
-export function statementOf({ about, text }: Question): string {
+export function toStatement({ about, text }: Question): string {
   if (about === "agreement") return "The result is what title, description and request ask for.";
   if (about === "schema") return "The result matches the JSON Schema in the section schema.";
   return text;

@@ -5,7 +5,7 @@ import type { LeftOut, ModelUse } from "../case.ts";
 import { decidingMessages } from "../prompt.ts";
 import type { Deciding, Place } from "../prompt.ts";
 import { cleanText, clip } from "../texts.ts";
-import { compose, looksOf } from "./controls.ts";
+import { compose, toLooks } from "./controls.ts";
 import type { Composition, Look, RawAnswer } from "./controls.ts";
 import type { Random } from "./random.ts";
 import { MAX_REQUESTS, UnusableAnswerError } from "./server.ts";
@@ -90,7 +90,7 @@ export function openSession({ server, random, log, use }: SessionOptions, signal
     const data = await ask(asking, `A vote (${order})`);
     if (data === undefined) return undefined;
     const answers = new Map(data.answers.map(({ id, ...answer }): [string, RawAnswer] => [id, cleaned(answer)]));
-    return looksOf(statements.length, composition, answers);
+    return toLooks(statements.length, composition, answers);
   }
 
   return {
