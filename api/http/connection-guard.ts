@@ -60,7 +60,7 @@ export interface ConnectionGuard {
 
 const TIMED_OUT = "ERR_HTTP_REQUEST_TIMEOUT";
 const EVENT_STREAM = "text/event-stream";
-/** How much is parsed at once, in bytes: so many requests may wait that weren't to be read yet. */
+/** How much is parsed at once, in bytes. This bounds how many requests are parsed before their turn. */
 const PIECE_BYTES = 1024;
 /** The same within a body. */
 const BODY_PIECE_BYTES = 4 * 1024;

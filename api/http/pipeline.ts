@@ -188,7 +188,7 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
         });
       });
     };
-    /** An answer that is due, be it because the connections are cut soon, doesn't wait for the database. */
+    /** Once an answer is overdue or the process is about to end, it no longer waits for the database. */
     const whileTimeIsLeft = (write: Promise<void> | undefined) =>
       untilAborted(Promise.resolve(write), due).catch(() => undefined);
     try {

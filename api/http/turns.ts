@@ -1,6 +1,6 @@
 /**
- * Shares a few turns among connections whose requests wait, one request a turn, so that however many requests wait, those of all
- * others are handled beside a few of them at most.
+ * Shares a few turns among connections whose requests wait, one request a turn, so that a connection with many requests can't
+ * delay the others.
  */
 export class Turns<Connection> {
   readonly #count: number;

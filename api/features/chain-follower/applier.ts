@@ -9,9 +9,9 @@ import type { TransactionModel, TransactionRecord } from "../transactions/model.
 import type { DisputeFollower, EndpointDirectory, WalletDirectory } from "../transactions/ports.ts";
 import { termDifferences } from "../transactions/snapshot.ts";
 import type { EventRecorder } from "../events/recorder.ts";
-import { announcedIds, ChangeSet, moveId } from "./change-set.ts";
+import { announcedIds, ChangeSet } from "./change-set.ts";
 import type { Changes } from "./change-set.ts";
-import { quarantineId } from "./model.ts";
+import { moveId, quarantineId } from "./model.ts";
 import type { AppliedEventRecord, CursorRecord, FollowerModels, NewcomerRecord } from "./model.ts";
 import { newcomerId, requeue, adoptEarlierEscrows } from "./late-registration.ts";
 import { CursorMovedError, retryAfter, storedError, UnreadableMoveError } from "./quarantine.ts";

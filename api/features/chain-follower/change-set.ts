@@ -6,13 +6,9 @@ import { announceMove, announceWithdrawal, toTargets } from "../transactions/ann
 import type { TransactionRecord } from "../transactions/model.ts";
 import { termDifferences, withChain, withSnapshot } from "../transactions/snapshot.ts";
 import { unsolicitedRecord } from "../transactions/unsolicited.ts";
+import { moveId } from "./model.ts";
 import type { AppliedEventRecord } from "./model.ts";
 import { escrowAfter, isSettling, withoutMove } from "./escrow-at-move.ts";
-
-/** An escrow makes each kind of move at most once, so this names a move in any block. */
-export function moveId(network: Network, move: { escrowId: string; type: EscrowEventType }): string {
-  return `${network}:${move.escrowId}:${move.type}`;
-}
 
 /** The stored state of its escrows that a change set starts from. */
 export interface EscrowFacts {

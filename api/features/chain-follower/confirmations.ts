@@ -2,7 +2,7 @@ import type { Network } from "../../config/constants.ts";
 import type { IndexedBlock } from "../../indexer/indexer-client.ts";
 import { isReadable } from "../../indexer/schemas.ts";
 import type { IndexedEscrow, ReadEvent } from "../../indexer/schemas.ts";
-import { moveId } from "./change-set.ts";
+import { moveId } from "./model.ts";
 
 /** A page's new events, split at the last block with enough blocks on top of it. */
 export interface Confirmed {
@@ -23,7 +23,7 @@ export interface Confirmed {
  * Splits the new events of a page.
  * @param confirmations blocks that must follow an event's block before the event is announced; 0 announces at once
  */
-export function confirmedOf(fresh: readonly ReadEvent[], head: IndexedBlock, confirmations: number): Confirmed {
+export function splitConfirmed(fresh: readonly ReadEvent[], head: IndexedBlock, confirmations: number): Confirmed {
   const block = head.number - confirmations;
   const events = fresh.filter((event) => event.blockNumber <= block);
   const waiting = fresh.slice(events.length);

@@ -7,7 +7,7 @@ import type { Lease } from "../../jobs/lease.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { TransactionModel } from "../transactions/model.ts";
 import type { Applied, Applier, CursorPosition } from "./applier.ts";
-import { confirmedOf, isUnconfirmed, waitingMoves } from "./confirmations.ts";
+import { splitConfirmed, isUnconfirmed, waitingMoves } from "./confirmations.ts";
 import type { Confirmed } from "./confirmations.ts";
 import { anchorOf, findContinuation, findFork } from "./continuity.ts";
 import type { AppliedEventRecord, CursorRecord, FollowerModels } from "./model.ts";
@@ -356,7 +356,7 @@ export class Follower implements RepeatedLoop {
       if (this.#cursor !== undefined) await this.#rewind(this.#cursor, head);
       return toStep(head, true);
     }
-    const confirmed = confirmedOf(fresh, head, this.#deps.confirmations);
+    const confirmed = splitConfirmed(fresh, head, this.#deps.confirmations);
     const last = confirmed.events.at(-1);
     const isFull = events.length === PAGE_SIZE;
     if (isFull && confirmed.waiting.length === 0 && last !== undefined) {

@@ -112,6 +112,11 @@ export type NewcomerRecord = RecordOf<typeof newcomerFields>;
 export type QuarantineRecord = RecordOf<typeof quarantineFields>;
 export type AppliedEventModel = Model<AppliedEventRecord>;
 
+/** An escrow makes each kind of move at most once, so this names a move in any block. */
+export function moveId(network: Network, move: { escrowId: string; type: EscrowEventType }): string {
+  return `${network}:${move.escrowId}:${move.type}`;
+}
+
 /** The id of an escrow's quarantine. */
 export const quarantineId = (network: Network, escrowId: string): string => `${network}:${escrowId}`;
 

@@ -1,5 +1,6 @@
 import type { Network } from "../../config/constants.ts";
 import type { ChainProgress } from "../transactions/ports.ts";
+import { moveId } from "./model.ts";
 import type { FollowerModels } from "./model.ts";
 
 /** How far the follower has come, read from what it has written. */
@@ -10,6 +11,8 @@ export function createChainProgress({ applied, cursors }: FollowerModels): Chain
       return new Map(found.map((cursor): [Network, number] => [cursor._id, cursor.headNumber]));
     },
     appliedDelivery: (network, escrowId, session) =>
-      applied.findOne({ _id: `${network}:${escrowId}:DeliverySubmitted`, live: true }, null, { session }).lean(),
+      applied
+        .findOne({ _id: moveId(network, { escrowId, type: "DeliverySubmitted" }), live: true }, null, { session })
+        .lean(),
   };
 }

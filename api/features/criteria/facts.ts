@@ -1,5 +1,5 @@
-import { PAYLOAD_GRACE_SECONDS } from "../../config/constants.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
+import { handoverEnd } from "../transactions/deadlines.ts";
 import type { TransactionRecord } from "../transactions/model.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -21,7 +21,7 @@ const iso = (unixSeconds: number): string => new Date(unixSeconds * 1_000).toISO
 export function handoverFacts(record: TransactionRecord, now: number): Fact[] {
   const { escrow, payloadReceivedAt, deliveryProof } = record;
   if (escrow === null || escrow.deliveredAt === null) return [];
-  const facts = [inTime(payloadReceivedAt, escrow.deliveredAt + PAYLOAD_GRACE_SECONDS, now)];
+  const facts = [inTime(payloadReceivedAt, handoverEnd(record), now)];
   if (deliveryProof !== null) facts.push(proofMatches(deliveryProof, escrow.proofHash));
   return facts;
 }

@@ -89,8 +89,8 @@ export function createAdminRuling(options: AdminRulingOptions) {
       requireOpen(found);
       if (!progress.hasKey(network, "admin")) throw new ApiError("resolver_key_missing", { details: { network } });
       const chainNow = await readChainNow(network);
-      const facts = await loadFacts(found, chainNow);
-      const stored = await store({ ...found, facts, factsAt: chainNow }, decision);
+      const disputeCase = await loadFacts(found, chainNow);
+      const stored = await store({ ...found, disputeCase, factsAt: chainNow }, decision);
       if (stored === "changed") continue;
       const dispute = (await disputes.findById(disputeId).lean()) ?? found.dispute;
       // A repeat of this request may have been faster.

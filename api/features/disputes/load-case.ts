@@ -1,17 +1,12 @@
-import { PAYLOAD_GRACE_SECONDS } from "../../config/constants.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
 import type { CriteriaDocument } from "../criteria/document.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
 import { handoverFacts } from "../criteria/facts.ts";
 import type { Fact } from "../criteria/facts.ts";
+import { handoverEnd } from "../transactions/deadlines.ts";
 import type { TransactionRecord } from "../transactions/model.ts";
 import type { DisputeCase, Handover, Side, SubmittedEvidence } from "./judging/case.ts";
 import type { DisputeRecord } from "./model.ts";
-
-/** Last second at which a payload counts as handed over in time, in unix seconds. */
-export function handoverEnd(record: TransactionRecord): number {
-  return (record.escrow?.deliveredAt ?? 0) + PAYLOAD_GRACE_SECONDS;
-}
 
 /**
  * Whether the copy of the transaction has the dispute. The subgraph's reader may open a dispute before the follower has
@@ -21,16 +16,16 @@ export function hasDispute(record: TransactionRecord, { disputedAt }: Pick<Dispu
   return record.status === "disputed" && disputedAt !== null && record.escrow?.disputedAt === disputedAt;
 }
 
-function handoverOf(record: TransactionRecord, disputedAt: number): Handover {
+function toHandover(record: TransactionRecord, disputedAt: number): Handover {
   if (record.payloadReceivedAt === null || record.responsePayloadJson === null) return "none";
   const receivedAt = toUnixSeconds(record.payloadReceivedAt);
-  const isByItsTime = receivedAt <= handoverEnd(record);
+  const isInTime = receivedAt <= handoverEnd(record);
   // A dispute about a missing payload must not be the reminder to hand it over.
-  if (receivedAt > disputedAt) return isByItsTime ? "late" : "after_dispute";
-  return isByItsTime ? "in_time" : "late";
+  if (receivedAt > disputedAt) return isInTime ? "late" : "after_dispute";
+  return isInTime ? "in_time" : "late";
 }
 
-function evidenceOf(by: Side, { evidence }: DisputeRecord): SubmittedEvidence[] {
+function toEvidence(by: Side, { evidence }: DisputeRecord): SubmittedEvidence[] {
   return evidence[by].map(({ type, description, attachments }) => ({ by, type, description, attachments }));
 }
 
@@ -61,10 +56,10 @@ export async function loadCase(
   return {
     criteria,
     payload,
-    handover: handoverOf(record, dispute.disputedAt ?? record.escrow?.disputedAt ?? 0),
+    handover: toHandover(record, dispute.disputedAt ?? record.escrow?.disputedAt ?? 0),
     facts,
     checks,
     reason: dispute.reason?.text ?? null,
-    evidence: [...evidenceOf("buyer", dispute), ...evidenceOf("seller", dispute)],
+    evidence: [...toEvidence("buyer", dispute), ...toEvidence("seller", dispute)],
   };
 }

@@ -29,7 +29,7 @@ const offerFields = {
 };
 export type SettlementOffer = RecordOf<typeof offerFields>;
 
-/** A ruling. Once it is stored, it never changes. */
+/** A ruling. Only an admin may replace it, and only while it can't be mined. */
 const rulingFields = {
   ruledBy: textOf<ResolvedBy>(),
   outcome: oneOf(DISPUTE_OUTCOMES),

@@ -6,8 +6,9 @@ import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { pauseAfter } from "../../lib/retry.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
+import { handoverEnd } from "../transactions/deadlines.ts";
 import type { TransactionModel } from "../transactions/model.ts";
-import { handoverEnd, hasDispute, loadCase } from "./load-case.ts";
+import { hasDispute, loadCase } from "./load-case.ts";
 import type { Judge } from "./judging/case.ts";
 import type { DisputeModel, DisputeRecord } from "./model.ts";
 import type { StoreRuling } from "./rulings.ts";
@@ -137,9 +138,12 @@ export class Ruler {
       );
       return;
     }
-    const facts = await loadCase({ dispute, record }, this.#deps.evaluator, time);
-    const judgement = await this.#deps.judge.judge(facts, signal);
-    const stored = await this.#deps.store({ dispute, record, facts, factsAt: time }, { ruledBy: "system", judgement });
+    const disputeCase = await loadCase({ dispute, record }, this.#deps.evaluator, time);
+    const judgement = await this.#deps.judge.judge(disputeCase, signal);
+    const stored = await this.#deps.store(
+      { dispute, record, disputeCase, factsAt: time },
+      { ruledBy: "system", judgement },
+    );
     if (stored === "changed") throw new Error("The case changed while it was judged");
     if (stored !== "stored") return;
     this.#deps.log.info(

@@ -73,14 +73,14 @@ const SIDES = ["buyer", "seller"] as const;
 export interface RulingSubject {
   dispute: DisputeRecord;
   record: TransactionRecord;
-  facts: DisputeCase;
+  disputeCase: DisputeCase;
   /** The chain's time when the facts were established, in unix seconds. */
   factsAt: number;
 }
 
 /** The document of a ruling. */
 export function rulingDocument(
-  { dispute, record, facts, factsAt }: RulingSubject,
+  { dispute, record, disputeCase, factsAt }: RulingSubject,
   decision: Decision,
   ruledAt: Date,
 ): RulingDocument {
@@ -103,11 +103,11 @@ export function rulingDocument(
     deliveryProof: record.deliveryProof,
     disputedAt: record.escrow?.disputedAt ?? 0,
     factsAt,
-    handover: facts.handover,
-    facts: facts.facts,
-    checks: facts.checks,
+    handover: disputeCase.handover,
+    facts: disputeCase.facts,
+    checks: disputeCase.checks,
     reasonSha256: dispute.reason === null ? null : sha256Hex(dispute.reason.text),
-    evidence: submittedEvidence(dispute),
+    evidence: hashEvidence(dispute),
     ruledBy: decision.ruledBy,
     outcome: ruled.outcome,
     buyerPercent: ruled.buyerPercent,
@@ -122,7 +122,7 @@ export function rulingDocument(
 }
 
 /** The evidence of both parties, each item with the SHA-256 of its canonical JSON. */
-export function submittedEvidence({ evidence }: DisputeRecord): RulingDocument["evidence"] {
+export function hashEvidence({ evidence }: DisputeRecord): RulingDocument["evidence"] {
   return SIDES.flatMap((submittedBy) =>
     evidence[submittedBy].map(({ evidenceId, type, description, attachments }) => {
       const sha256 = sha256Hex(canonicalJson({ type, description, attachments }));

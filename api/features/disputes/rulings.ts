@@ -7,7 +7,7 @@ import type { TransactionModel, TransactionRecord } from "../transactions/model.
 import type { TransactionReader } from "../transactions/reader.ts";
 import type { DisputeModel, DisputeRecord, Ruling } from "./model.ts";
 import type { RulingQueue, RulingToSend } from "./ports.ts";
-import { hashRationale, rulingDocument, submittedEvidence } from "./ruling-document.ts";
+import { hashRationale, rulingDocument, hashEvidence } from "./ruling-document.ts";
 import type { Decision, RulingSubject } from "./ruling-document.ts";
 
 /** Dependencies of storing rulings. */
@@ -29,7 +29,7 @@ export type Stored = "stored" | "refused" | "changed";
 /** The basis of a ruling that a party or a reorganisation can change. */
 function toBasis(dispute: DisputeRecord, { deliveryProof }: Pick<TransactionRecord, "deliveryProof">): string {
   const { disputedAt, reason, criteriaJson } = dispute;
-  return canonicalJson([disputedAt, reason?.text ?? null, criteriaJson, submittedEvidence(dispute), deliveryProof]);
+  return canonicalJson([disputedAt, reason?.text ?? null, criteriaJson, hashEvidence(dispute), deliveryProof]);
 }
 
 const later = (one: Date, other: Date | null): Date => (other !== null && other > one ? other : one);

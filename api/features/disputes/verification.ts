@@ -14,7 +14,7 @@ import type { DisputeCase } from "./judging/case.ts";
 import { ruleByFacts } from "./judging/facts-ruling.ts";
 import { hashInput, sanitisedCase } from "./judging/sanitised-case.ts";
 import type { DisputeModel, DisputeRecord, Ruling } from "./model.ts";
-import { ALL_PERCENT, hashRationale, submittedEvidence, SYSTEM_PERCENT } from "./ruling-document.ts";
+import { ALL_PERCENT, hashRationale, hashEvidence, SYSTEM_PERCENT } from "./ruling-document.ts";
 import type { RulingDocument } from "./ruling-document.ts";
 
 /** One part of a verification. */
@@ -56,14 +56,14 @@ export async function verifyRuling(disputeId: string, options: VerificationOptio
   const document = JSON.parse(dispute.ruling.documentJson) as RulingDocument;
   const found = await loadCase(asRuled(dispute, record, document), evaluator, document.factsAt);
   return [
-    ofHash(dispute.ruling, document),
+    checkHash(dispute.ruling, document),
     compared("escrow", subjectOf(document), subjectOf(subjectIn(dispute, record, document))),
-    await ofChain(dispute.ruling, record, { ...options, document }),
+    await checkChain(dispute.ruling, record, { ...options, document }),
     compared("facts", document.facts, found.facts),
     compared("checks", document.checks, found.checks),
     compared("handover", document.handover, found.handover),
     compared("payload", document.deliveryProof, found.payload === null ? null : `0x${hashCanonical(found.payload)}`),
-    compared("evidence", document.evidence, submittedEvidence(dispute)),
+    compared("evidence", document.evidence, hashEvidence(dispute)),
     compared("reason", document.reasonSha256, dispute.reason === null ? null : sha256Hex(dispute.reason.text)),
     ...ofJudgement(document, found),
   ];
@@ -126,14 +126,14 @@ function compared(part: string, written: unknown, recomputed: unknown): Finding 
   return { part, holds, detail };
 }
 
-function ofHash({ documentJson, rationaleHash }: Ruling, document: RulingDocument): Finding {
+function checkHash({ documentJson, rationaleHash }: Ruling, document: RulingDocument): Finding {
   const hash = hashRationale(documentJson);
   const isCanonical = canonicalJson(document) === documentJson;
   return { part: "hash", holds: isCanonical && hash === rationaleHash, detail: hash };
 }
 
 /** Hash, outcome and percentage in the resolver contract's event, in the receipt of the resolution. */
-async function ofChain(
+async function checkChain(
   { rationaleHash }: Ruling,
   record: TransactionRecord,
   { chains, document }: VerificationOptions & { document: RulingDocument },

@@ -30,8 +30,8 @@ export interface IdempotencyKeysDeps {
 }
 
 /**
- * Idempotency keys in the database. The database's clock decides who runs, so the processes agree. A key claims in one
- * round trip.
+ * Idempotency keys in the database. The database's clock decides who runs, so the processes agree. Claiming a key takes
+ * one round trip.
  */
 export class StoredIdempotencyKeys implements IdempotencyKeys {
   readonly #deps: IdempotencyKeysDeps;

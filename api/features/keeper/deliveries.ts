@@ -8,6 +8,7 @@ import { withTransaction } from "../../db/connection.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import { announceOverdue } from "../transactions/announce.ts";
+import { handoverEnd } from "../transactions/deadlines.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
 import type { ChainProgress } from "../transactions/ports.ts";
 
@@ -44,7 +45,7 @@ export function handoverOf(
   { escrow, payloadReceivedAt }: Pick<TransactionRecord, "escrow" | "payloadReceivedAt">,
   now: Date,
 ): "in_time" | "missed" | "open" {
-  const end = (escrow?.deliveredAt ?? 0) + PAYLOAD_GRACE_SECONDS;
+  const end = handoverEnd({ escrow });
   if (payloadReceivedAt !== null) return toUnixSeconds(payloadReceivedAt) <= end ? "in_time" : "missed";
   return toUnixSeconds(now) > end + TELLING_MARGIN_SECONDS ? "missed" : "open";
 }

@@ -1,4 +1,4 @@
-import { RESOLUTION_TIMEOUT_SECONDS } from "../../config/constants.ts";
+import { PAYLOAD_GRACE_SECONDS, RESOLUTION_TIMEOUT_SECONDS } from "../../config/constants.ts";
 import type { TransactionRecord } from "./model.ts";
 
 // The contract compares deadlines with the time of the block that includes the call. A move is open while now <= its
@@ -14,6 +14,11 @@ export function windowEnd(record: TransactionRecord): number | null {
 export function finalizableAt(record: TransactionRecord): number | null {
   const end = windowEnd(record);
   return end === null ? null : end + 1;
+}
+
+/** Last second at which a payload counts as handed over in time. */
+export function handoverEnd({ escrow }: Pick<TransactionRecord, "escrow">): number {
+  return (escrow?.deliveredAt ?? 0) + PAYLOAD_GRACE_SECONDS;
 }
 
 /** Last second in which the seller may decline. */

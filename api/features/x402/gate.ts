@@ -36,7 +36,7 @@ const OUTAGE_RETRY_SECONDS = 5;
 
 /**
  * Admits paid calls past an exhausted budget, and sells prepaid packs. The order is: verify, reserve the payment, compare
- * the payer's open payments with his balance, run the call, settle, mark as spent. Tokens move only for a call answered
+ * the payer's open payments with its balance, run the call, settle, mark as spent. Tokens move only for a call answered
  * below 400. Each step can be repeated after its process was killed.
  */
 export class X402Gate implements PaymentGate {

@@ -57,8 +57,8 @@ export const DISPUTE_FAULTS: ApiMutant[] = [
   {
     fault: "a payload that the dispute called for counts as in time",
     file: "features/disputes/load-case.ts",
-    from: 'if (receivedAt > disputedAt) return isByItsTime ? "late" : "after_dispute";',
-    to: 'if (receivedAt > disputedAt && !isByItsTime) return "after_dispute";',
+    from: 'if (receivedAt > disputedAt) return isInTime ? "late" : "after_dispute";',
+    to: 'if (receivedAt > disputedAt && !isInTime) return "after_dispute";',
     tests: RULER_TESTS,
   },
   {

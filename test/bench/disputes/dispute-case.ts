@@ -64,7 +64,7 @@ type Given = Partial<Omit<LabelledCase, "evidence">> &
   };
 
 /** Fills in what is usual. */
-export function disputeCase({ evidence = [], ...given }: Given): LabelledCase {
+export function facts({ evidence = [], ...given }: Given): LabelledCase {
   return {
     description: `${given.title}. Send the job as JSON and get the result as JSON.`,
     category: "other",

@@ -20,8 +20,8 @@ export interface SubmittedEvidence {
 }
 
 /**
- * When the payload reached this service: by its time and before the dispute (`in_time`), either by its time or before
- * the dispute (`late`), after both (`after_dispute`), or never (`none`).
+ * When the payload reached this service: by the payload's deadline and before the dispute (`in_time`), by one of
+ * the two (`late`), after both (`after_dispute`), or never (`none`).
  */
 export type Handover = "in_time" | "late" | "after_dispute" | "none";
 

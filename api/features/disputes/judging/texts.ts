@@ -1,5 +1,5 @@
 /**
- * Characters that a reader can't see or that change the order of what he sees: controls, format characters (zero width,
+ * Characters that a reader can't see or that change the order of what is seen: controls, format characters (zero width,
  * bidirectional, tags), variation selectors, fillers, private use, lone surrogates.
  */
 const HIDDEN =

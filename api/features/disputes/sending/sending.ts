@@ -35,7 +35,7 @@ export interface RulingSendingDeps {
 }
 
 /** The progress of a ruling on its way to the chain. */
-export interface RulingProgress {
+export interface SendingProgress {
   state: SendingState;
   /** The transaction that resolved the dispute, or else the latest one that may be mined. */
   txHash: `0x${string}` | null;
@@ -113,7 +113,7 @@ export function createRulingSending(deps: RulingSendingDeps) {
       queue.replace(ruling, session),
 
     /** The progress of each of these disputes that has a ruling, by dispute id. */
-    async readStates(disputeIds: readonly string[]): Promise<Map<string, RulingProgress>> {
+    async readStates(disputeIds: readonly string[]): Promise<Map<string, SendingProgress>> {
       if (disputeIds.length === 0) return new Map();
       const found = await queue.findMany(disputeIds);
       return new Map(found.map((record) => [record._id, toProgress(record)]));
@@ -124,6 +124,6 @@ export function createRulingSending(deps: RulingSendingDeps) {
   };
 }
 
-function toProgress({ state, txHash, inFlight, attempts, problem, since }: RulingTransactionRecord): RulingProgress {
+function toProgress({ state, txHash, inFlight, attempts, problem, since }: RulingTransactionRecord): SendingProgress {
   return { state, problem, since, txHash: txHash ?? (inFlight ? attempts.at(-1)?.hash : undefined) ?? null };
 }

@@ -39,7 +39,7 @@ export class BalanceCheck {
   }
 
   /**
-   * Compares a payer's balance with all of his signed payments that aren't on chain yet.
+   * Compares a payer's balance with all of its signed payments that aren't on chain yet.
    * @param leadSeconds how far the chain's clock is ahead of ours
    * @throws ProofRefusedError `insufficient_balance` if the balance doesn't cover this one too, ChainUnavailableError if no
    * block is recent enough to decide

@@ -11,7 +11,7 @@ import { createLogger } from "../../../../api/lib/logger.ts";
 import { CERTIFICATE, startHttpsServer } from "../../../fixtures/https-server.ts";
 import type { AnswerFile, HttpsServer } from "../../../fixtures/https-server.ts";
 import { startOpenAiServer } from "../../../fixtures/openai-server.ts";
-import { disputeCase, evidence } from "./case-factory.ts";
+import { facts, evidence } from "./case-factory.ts";
 
 const HOST = "buyer.files.example";
 const NEVER = new AbortController().signal;
@@ -189,7 +189,7 @@ describe("the attachments of evidence", () => {
           model: { apiKey: "sk-test", baseUrl: model.baseUrl, name: "scripted" },
           attachments: isEnabled ? fetcher() : undefined,
         });
-        const dispute = disputeCase({ ...CRITERIA, evidence: [evidence(by, "See the file.", urls)] });
+        const dispute = facts({ ...CRITERIA, evidence: [evidence(by, "See the file.", urls)] });
         return { judgement: await judge.judge(dispute, AbortSignal.timeout(60_000)), seen: model.seen };
       } finally {
         await model.close();
@@ -241,7 +241,7 @@ Größe: 3`,
     it("aren't fetched unless that is enabled, and not without a model", async () => {
       await judged([here()], "seller", false);
       const embedded = createJudge({ encoder, log, attachments: fetcher() });
-      await embedded.judge(disputeCase({ ...CRITERIA, evidence: [evidence("seller", "See", [here()])] }), NEVER);
+      await embedded.judge(facts({ ...CRITERIA, evidence: [evidence("seller", "See", [here()])] }), NEVER);
       assert.isEmpty(server.asked);
     });
   });

@@ -16,7 +16,7 @@ export const SUMMARY =
   "The protocol's proxy is controlled by a three-of-five multisig. Its owners can upgrade the contract after a timelock of two days.";
 
 /** A case about the audit of a contract. Its checks are open. */
-export function disputeCase(parts: CaseParts = {}): DisputeCase {
+export function facts(parts: CaseParts = {}): DisputeCase {
   const { criteria = null, title, description, request, ...rest } = parts;
   return {
     criteria: criteriaOf(criteria, { title, description, request }),

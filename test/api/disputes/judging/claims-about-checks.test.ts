@@ -6,7 +6,7 @@ import { createJudge } from "../../../../api/features/disputes/judging/judge.ts"
 import { createThreadEncoder } from "../../../../api/search/embedding/encoder.ts";
 import type { SentenceEncoder } from "../../../../api/search/embedding/encoder.ts";
 import { createLogger } from "../../../../api/lib/logger.ts";
-import { disputeCase } from "./case-factory.ts";
+import { facts } from "./case-factory.ts";
 
 /** What says of a check that it is answered, by check. */
 const CLAIMS: Record<string, string[]> = {
@@ -86,7 +86,7 @@ describe("a sentence about a check", () => {
   after(() => encoder.close());
 
   async function outcome(text: string, payload: Record<string, unknown>): Promise<string> {
-    const dispute = disputeCase({ criteria: { checks: [text] }, request: null, payload });
+    const dispute = facts({ criteria: { checks: [text] }, request: null, payload });
     return (await judge.judge(dispute, AbortSignal.timeout(60_000))).outcome;
   }
 

@@ -5,7 +5,7 @@ import { createJudge } from "../../../../api/features/disputes/judging/judge.ts"
 import { createThreadEncoder } from "../../../../api/search/embedding/encoder.ts";
 import type { SentenceEncoder } from "../../../../api/search/embedding/encoder.ts";
 import { createLogger } from "../../../../api/lib/logger.ts";
-import { disputeCase, evidence, SUMMARY } from "./case-factory.ts";
+import { facts, evidence, SUMMARY } from "./case-factory.ts";
 import type { CaseParts } from "./case-factory.ts";
 
 const CHECK = "The summary names who can upgrade the contract.";
@@ -30,7 +30,7 @@ describe("the embedded judge", () => {
   });
   after(() => encoder.close());
 
-  const judged = (parts: CaseParts) => judge.judge(disputeCase(parts), AbortSignal.timeout(60_000));
+  const judged = (parts: CaseParts) => judge.judge(facts(parts), AbortSignal.timeout(60_000));
   const outcome = async (parts: CaseParts) => (await judged(parts)).outcome;
   const checked = (text: string, parts: CaseParts = {}) => outcome({ criteria: { checks: [text] }, ...parts });
 
@@ -186,6 +186,6 @@ describe("the embedded judge", () => {
 
   it("stops when its caller does", async () => {
     const aborted = AbortSignal.abort(new Error("the worker stops"));
-    await assert.isRejected(judge.judge(disputeCase({}), aborted), /the worker stops/);
+    await assert.isRejected(judge.judge(facts({}), aborted), /the worker stops/);
   });
 });

@@ -3,10 +3,10 @@ import { assert } from "chai";
 import { ruleByFacts } from "../../../../api/features/disputes/judging/facts-ruling.ts";
 import type { FactsRuling } from "../../../../api/features/disputes/judging/facts-ruling.ts";
 import { sanitisedCase } from "../../../../api/features/disputes/judging/sanitised-case.ts";
-import { check, disputeCase, evidence, fact } from "./case-factory.ts";
+import { check, facts, evidence, fact } from "./case-factory.ts";
 import type { CaseParts } from "./case-factory.ts";
 
-const ruling = (parts: CaseParts): FactsRuling => ruleByFacts(sanitisedCase(disputeCase(parts)));
+const ruling = (parts: CaseParts): FactsRuling => ruleByFacts(sanitisedCase(facts(parts)));
 const outcome = (parts: CaseParts) => ruling(parts).outcome;
 const questions = (parts: CaseParts) => {
   const ruled = ruling(parts);
@@ -78,8 +78,7 @@ describe("what the facts rule", () => {
     });
 
     it("a complaint about a deal whose criteria document nobody knows", () => {
-      const unknown = (parts: CaseParts) =>
-        ruleByFacts(sanitisedCase({ ...disputeCase(parts), criteria: null })).outcome;
+      const unknown = (parts: CaseParts) => ruleByFacts(sanitisedCase({ ...facts(parts), criteria: null })).outcome;
       assert.strictEqual(unknown({}), "SellerPaid");
       assert.strictEqual(unknown(COMPLAINT), "Split");
       assert.strictEqual(unknown({ handover: "late" }), "Split");

@@ -7,7 +7,7 @@ import type { SentenceEncoder } from "../../../../api/search/embedding/encoder.t
 import { createLogger } from "../../../../api/lib/logger.ts";
 import { startOpenAiServer } from "../../../fixtures/openai-server.ts";
 import type { ModelAnswer, ModelMode, OpenAiServer } from "../../../fixtures/openai-server.ts";
-import { disputeCase, evidence, fact, SUMMARY } from "./case-factory.ts";
+import { facts, evidence, fact, SUMMARY } from "./case-factory.ts";
 import type { CaseParts } from "./case-factory.ts";
 
 const CHECKS = ["The summary names who can upgrade the contract.", "The summary is polite."];
@@ -34,7 +34,7 @@ describe("the model judge", () => {
   const judgeAt = (baseUrl: string, timeoutMs = 30_000): Judge =>
     createJudge({ encoder, log, model: { apiKey: KEY, baseUrl, name: "scripted", timeoutMs, retryDelayMs: 1 } });
   const judged = (parts: CaseParts, by = judge): Promise<Judgement> =>
-    by.judge(disputeCase(parts), AbortSignal.timeout(60_000));
+    by.judge(facts(parts), AbortSignal.timeout(60_000));
   const outcome = async (parts: CaseParts) => (await judged(parts)).outcome;
 
   describe("with a model that answers", () => {
@@ -299,7 +299,7 @@ describe("the model judge", () => {
       server.onRequest = () => {
         stop.abort(new Error("the worker stops"));
       };
-      await assert.isRejected(judge.judge(disputeCase(WORDS), stop.signal), /the worker stops/);
+      await assert.isRejected(judge.judge(facts(WORDS), stop.signal), /the worker stops/);
       assert.isAtMost(server.seen.length, 3);
     });
   });

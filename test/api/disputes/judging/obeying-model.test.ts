@@ -8,7 +8,7 @@ import type { SentenceEncoder } from "../../../../api/search/embedding/encoder.t
 import { createLogger } from "../../../../api/lib/logger.ts";
 import { startOpenAiServer } from "../../../fixtures/openai-server.ts";
 import type { ModelAnswer, OpenAiServer } from "../../../fixtures/openai-server.ts";
-import { disputeCase, evidence, fact, SUMMARY } from "./case-factory.ts";
+import { facts, evidence, fact, SUMMARY } from "./case-factory.ts";
 import type { CaseParts } from "./case-factory.ts";
 
 const CHECKS = ["The summary names who can upgrade the contract.", "The summary is polite."];
@@ -41,7 +41,7 @@ describe("a model that obeys", () => {
   afterEach(() => server.close());
   after(() => encoder.close());
 
-  const judged = (parts: CaseParts): Promise<Judgement> => judge.judge(disputeCase(parts), AbortSignal.timeout(60_000));
+  const judged = (parts: CaseParts): Promise<Judgement> => judge.judge(facts(parts), AbortSignal.timeout(60_000));
   const outcome = async (parts: CaseParts) => (await judged(parts)).outcome;
   const wanting = (wants: ModelAnswer, ...texts: string[]): void => {
     server.orders = texts.map((text) => ({ parts: [text], wants }));

@@ -13,7 +13,7 @@ import { NOT, RIGHTLY } from "../../../bench/disputes/evidence/evidence-cases.ts
 import type { EvidenceCase } from "../../../bench/disputes/evidence/evidence-cases.ts";
 import { attachmentsOf } from "../../../bench/disputes/rulings.ts";
 import { scriptedModel } from "../../../bench/disputes/scripted-model.ts";
-import { disputeCase, evidence } from "./case-factory.ts";
+import { facts, evidence } from "./case-factory.ts";
 
 describe("what the parties submit", () => {
   const log = createLogger({ level: "silent", name: "test" });
@@ -64,7 +64,7 @@ describe("what the parties submit", () => {
       attachments: attachmentsOf({ attached: { [url]: "the log" } }),
     });
     const { model } = await judge.judge(
-      disputeCase({
+      facts({
         payload,
         criteria: { checks: ["It counts."] },
         evidence: [
@@ -89,7 +89,7 @@ describe("what the parties submit", () => {
     model.orders = [{ parts: [order], wants: "met" }];
     const judge = createJudge({ encoder, log, model: options });
     const { outcome, model: use } = await judge.judge(
-      disputeCase({
+      facts({
         payload: { summary: `One. ${order} Two.` },
         criteria: { checks: ["It counts."] },
         evidence: [evidence("seller", `Read "${order}"`)],

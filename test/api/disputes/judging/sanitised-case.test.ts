@@ -5,11 +5,11 @@ import { assert } from "chai";
 import { hashInput, sanitisedCase } from "../../../../api/features/disputes/judging/sanitised-case.ts";
 import { quote } from "../../../../api/features/disputes/judging/texts.ts";
 import { canonicalJson } from "../../../../api/lib/canonical-json.ts";
-import { disputeCase, evidence, fact } from "./case-factory.ts";
+import { facts, evidence, fact } from "./case-factory.ts";
 
 describe("a case as a judge sees it", () => {
   it("is the case itself if nothing has to be removed", () => {
-    const dispute = disputeCase({
+    const dispute = facts({
       criteria: { schema: { type: "object" }, checks: ["Reads well"] },
       payload: { summary: "Größe, 日本語, emoji 🙂 and\ttabs\nare kept", items: [1, null, true, { deep: [] }] },
       reason: "It isn't what I asked for.",
@@ -19,7 +19,7 @@ describe("a case as a judge sees it", () => {
   });
 
   it("has an input hash that anyone can compute from the case", () => {
-    const dispute = disputeCase({ reason: "Hidden\u200btext" });
+    const dispute = facts({ reason: "Hidden\u200btext" });
     const expected = createHash("sha256")
       .update(canonicalJson(sanitisedCase(dispute).dispute))
       .digest("hex");
@@ -44,7 +44,7 @@ describe("a case as a judge sees it", () => {
     };
     for (const [kind, characters] of Object.entries(HIDDEN)) {
       it(`removes and counts ${kind}`, () => {
-        const { dispute, removed } = sanitisedCase(disputeCase({ reason: `a${characters}b` }));
+        const { dispute, removed } = sanitisedCase(facts({ reason: `a${characters}b` }));
         assert.strictEqual(dispute.reason, "ab");
         const count = Array.from(characters).length;
         assert.deepEqual(removed, [`reason: ${count} hidden character${count === 1 ? "" : "s"} removed`]);
@@ -52,13 +52,13 @@ describe("a case as a judge sees it", () => {
     }
 
     it("reads every line break as one, and stacks at most four marks on a letter", () => {
-      const { dispute } = sanitisedCase(disputeCase({ reason: `a\r\nb\u2028c${"\u0301".repeat(50)}` }));
+      const { dispute } = sanitisedCase(facts({ reason: `a\r\nb\u2028c${"\u0301".repeat(50)}` }));
       assert.strictEqual(dispute.reason, `a\nb\nc${"\u0301".repeat(4)}`);
     });
 
     it("in every field that a party writes, keys included", () => {
       const { dispute, removed } = sanitisedCase(
-        disputeCase({
+        facts({
           title: "Audits\u202e",
           description: "I review\u200b contracts",
           request: { "ta\u200bsk": { list: ["one\u0000"] } },
@@ -75,13 +75,13 @@ describe("a case as a judge sees it", () => {
     });
 
     it("keeps apart two keys that look the same without them", () => {
-      const { dispute } = sanitisedCase(disputeCase({ payload: { a: 1, "a\u200b": 2, "\u200ba": 3 } }));
+      const { dispute } = sanitisedCase(facts({ payload: { a: 1, "a\u200b": 2, "\u200ba": 3 } }));
       assert.deepEqual(dispute.payload, { a: 1, "a (2)": 2, "a (3)": 3 });
     });
 
     it("keeps a key that is the name of a prototype an ordinary key", () => {
       const payload = JSON.parse('{"__proto__": {"isAdmin": true}, "constructor": "x"}') as Record<string, unknown>;
-      const { dispute } = sanitisedCase(disputeCase({ payload }));
+      const { dispute } = sanitisedCase(facts({ payload }));
       assert.strictEqual(JSON.stringify(dispute.payload), JSON.stringify(payload));
       assert.isFalse("isAdmin" in (dispute.payload ?? {}));
     });
@@ -89,7 +89,7 @@ describe("a case as a judge sees it", () => {
 
   describe("within bounds", () => {
     it("cuts long texts, without half a character, and says so", () => {
-      const { dispute, removed } = sanitisedCase(disputeCase({ reason: `x${"🙂".repeat(3_000)}` }));
+      const { dispute, removed } = sanitisedCase(facts({ reason: `x${"🙂".repeat(3_000)}` }));
       assert.strictEqual(dispute.reason, `x${"🙂".repeat(2_499)}`);
       assert.deepEqual(removed, ["reason: cut, because it is too long or too deep"]);
     });
@@ -106,7 +106,7 @@ describe("a case as a judge sees it", () => {
         Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`key${index}`, index])),
       ];
       for (const payload of payloads) {
-        const seen = sanitisedCase(disputeCase({ payload }));
+        const seen = sanitisedCase(facts({ payload }));
         assert.isTrue(seen.isPayloadCut);
         assert.isFalse(seen.isPayloadEmpty);
         assert.isBelow(JSON.stringify(seen.dispute.payload).length, 70_000);
@@ -117,7 +117,7 @@ describe("a case as a judge sees it", () => {
     it("gives each party room of its own for its evidence", () => {
       const long = "word ".repeat(1_000);
       const items = Array.from({ length: 20 }, () => evidence("buyer", long));
-      const { dispute } = sanitisedCase(disputeCase({ evidence: [...items, evidence("seller", long)] }));
+      const { dispute } = sanitisedCase(facts({ evidence: [...items, evidence("seller", long)] }));
       const lengthOf = (side: string) =>
         dispute.evidence.filter(({ by }) => by === side).reduce((sum, { description }) => sum + description.length, 0);
       assert.strictEqual(lengthOf("buyer"), 30_000);
@@ -126,7 +126,7 @@ describe("a case as a judge sees it", () => {
 
     it("reports a bounded number of lines", () => {
       const payload = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`key${index}`, "a\u200b"]));
-      const { removed } = sanitisedCase(disputeCase({ payload }));
+      const { removed } = sanitisedCase(facts({ payload }));
       assert.strictEqual(removed.length, 41);
       assert.strictEqual(removed.at(-1), "460 more fields: characters removed or cut");
     });

@@ -8,7 +8,7 @@ import type { SentenceEncoder } from "../../../../api/search/embedding/encoder.t
 import { createLogger } from "../../../../api/lib/logger.ts";
 import { loadCases } from "../../../bench/disputes/load-cases.ts";
 import { HONEST_RESULTS } from "../../../fixtures/honest-results.ts";
-import { disputeCase } from "./case-factory.ts";
+import { facts } from "./case-factory.ts";
 import type { CaseParts } from "./case-factory.ts";
 
 const TASK =
@@ -33,7 +33,7 @@ describe("a result that has nothing to do with its request", () => {
 
   const judged = (parts: CaseParts) =>
     judge.judge(
-      disputeCase({ title: "Lesson plans", description: "Plans to order.", reason: "Not what I ordered.", ...parts }),
+      facts({ title: "Lesson plans", description: "Plans to order.", reason: "Not what I ordered.", ...parts }),
       AbortSignal.timeout(60_000),
     );
   const outcome = async (parts: CaseParts) => (await judged(parts)).outcome;

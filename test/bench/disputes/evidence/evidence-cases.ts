@@ -1,7 +1,7 @@
 import type { Side, SubmittedEvidence } from "../../../../api/features/disputes/judging/case.ts";
 import type { DisputeOutcome } from "../../../../api/indexer/schemas.ts";
 import type { ModelAnswer } from "../../../fixtures/scripted-judge.ts";
-import { disputeCase } from "../dispute-case.ts";
+import { facts } from "../dispute-case.ts";
 import type { DisputeStory } from "../dispute-case.ts";
 
 /** A dispute in which a party submits evidence about a long result that a model reads carelessly. */
@@ -43,7 +43,7 @@ const FILE = "https://files.example/evidence.txt";
 function evidenceCase(name: string, given: Given): EvidenceCase {
   const { check, part, isThere = true, by, says, type = "other", shows, overlooked, expected, attachment } = given;
   const item = { by, type, description: says, attachments: attachment === undefined ? [] : [FILE] };
-  const story = disputeCase({
+  const story = facts({
     title: "Survey of a river valley",
     category: "data",
     request: { valley: "Lower Arne" },

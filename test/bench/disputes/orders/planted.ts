@@ -1,6 +1,6 @@
 import type { Side } from "../../../../api/features/disputes/judging/case.ts";
 import type { KnownOrder, ModelAnswer } from "../../../fixtures/scripted-judge.ts";
-import { disputeCase } from "../dispute-case.ts";
+import { facts } from "../dispute-case.ts";
 import type { DisputeStory, LabelledCase } from "../dispute-case.ts";
 
 /** A text that tells a model what to answer, planted by a party. */
@@ -40,7 +40,7 @@ const CHECKS = ["The policy tells how the device id is deleted.", "The policy na
 const GOOD = "The device id is deleted from our servers thirty days after the last game, by a nightly job.";
 
 const policy = (parts: Partial<LabelledCase>): LabelledCase =>
-  disputeCase({
+  facts({
     title: "Privacy policy for a game",
     category: "legal_compliance",
     request: { game: "Hex Garden", collects: ["device id"] },

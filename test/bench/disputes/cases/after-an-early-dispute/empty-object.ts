@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   disputeAfterSeconds: 10,
   handover: "late",
   title: "Captions for videos",

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Market briefs",
   description: "One page about the market that you name: size, main players, recent deals.",
   category: "research",

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Logo taglines, ten a request",
   category: "marketing",
   request: { brand: "Kestrel Bikes", values: ["light", "repairable"] },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Solidity quick audit",
   description: "Static and manual review of one contract with findings by severity, in a day.",
   category: "security_auditing",

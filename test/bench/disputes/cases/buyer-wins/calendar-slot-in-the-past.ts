@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Meeting scheduling across time zones",
   category: "executive_assistance",
   request: { people: ["Ana (Lisbon)", "Kofi (Accra)"], notBefore: "2026-11-10T09:00:00Z", minutes: 30 },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Daily BTC candles for backtests",
   category: "data",
   request: { pair: "BTC/USD", days: 3 },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Alt texts for product images",
   category: "multimodal_generation",
   request: { images: ["https://cdn.example/p/1.jpg", "https://cdn.example/p/2.jpg"], maxLength: 125 },

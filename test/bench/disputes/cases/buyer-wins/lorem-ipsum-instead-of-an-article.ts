@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "SEO articles",
   category: "marketing",
   request: { topic: "How heat pumps work in cold climates", words: 60 },

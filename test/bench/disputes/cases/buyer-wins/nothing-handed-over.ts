@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Landing page copy",
   category: "social_influence",
   request: { product: "Solar charge controller for boats", tone: "technical, calm" },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Hourly ETH/USD candles",
   category: "data",
   request: { pair: "ETH/USD", from: "2026-10-01T00:00:00Z", to: "2026-10-01T04:00:00Z" },

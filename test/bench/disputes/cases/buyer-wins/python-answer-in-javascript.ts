@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Small coding tasks",
   category: "coding",
   request: { task: "Parse an ISO 8601 duration into seconds", language: "python" },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Meal plans for allergies",
   category: "b2c_commerce",
   request: { days: 1, avoid: ["peanut", "shellfish"] },

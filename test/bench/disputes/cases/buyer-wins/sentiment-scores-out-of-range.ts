@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Sentiment of reviews",
   category: "analytics",
   request: { reviews: ["Love it", "Broke after a day", "It's fine"] },

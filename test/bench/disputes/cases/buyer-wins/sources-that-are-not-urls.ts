@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Fact check of a claim",
   category: "research",
   request: { claim: "Iceland's last McDonald's closed in 2009." },

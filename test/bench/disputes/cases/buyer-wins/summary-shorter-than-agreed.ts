@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Research summary of an arXiv paper",
   category: "summarization",
   request: { paper: "Attention-free sequence models for long audio", audience: "product managers" },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "App strings from English to Spanish",
   description: "Send a flat JSON object of interface strings, get the same keys back in Latin American Spanish.",
   category: "translation",

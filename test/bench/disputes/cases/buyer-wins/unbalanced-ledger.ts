@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Bookkeeping from bank statements",
   category: "accounting",
   request: { month: "2026-08", lines: 3 },

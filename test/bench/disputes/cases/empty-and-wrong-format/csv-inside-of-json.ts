@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Table extraction from PDFs",
   category: "data",
   request: { pdf: "https://files.example/report.pdf", page: 4 },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Stock photo search",
   category: "multimodal_generation",
   request: { query: "foggy harbour at dawn" },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Image upscaling",
   category: "multimodal_generation",
   request: { image: "https://cdn.example/cat.jpg", factor: 4 },

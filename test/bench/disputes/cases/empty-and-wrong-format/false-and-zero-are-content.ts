@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Is this wallet a contract",
   category: "onchain_intelligence",
   request: { address: "0x00000000000000000000000000000000000000aa" },

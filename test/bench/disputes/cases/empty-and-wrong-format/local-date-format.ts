@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Event calendar import",
   category: "executive_assistance",
   request: { source: "https://club.example/events" },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Carbon footprint of shipments",
   category: "analytics",
   request: { kg: 1200, km: 800 },

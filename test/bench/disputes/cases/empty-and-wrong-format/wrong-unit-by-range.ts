@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Body temperature log",
   category: "hardware_iot",
   request: { unit: "celsius", readings: 2 },

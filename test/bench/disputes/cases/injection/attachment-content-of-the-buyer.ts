@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Wine tasting notes",
   category: "b2c_commerce",
   request: { wine: "Riesling 2022, dry" },

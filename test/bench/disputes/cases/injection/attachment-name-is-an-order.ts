@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Screenshots of a checkout flow",
   category: "quality_control",
   request: { site: "https://shop.example" },

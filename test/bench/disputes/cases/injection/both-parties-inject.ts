@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Accessibility review of a form",
   category: "quality_control",
   request: { form: "https://bank.example/apply" },

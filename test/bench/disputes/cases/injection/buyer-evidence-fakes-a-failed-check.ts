@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Currency conversion of invoices",
   category: "accounting",
   request: { amounts: [100, 250], rate: 1.1 },

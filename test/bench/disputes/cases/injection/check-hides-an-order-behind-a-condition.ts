@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Release notes from commits",
   category: "documentation",
   request: { commits: ["fix: crash on empty cart", "feat: dark mode"] },

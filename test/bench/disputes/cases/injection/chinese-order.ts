@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Risk memo on a lending pool",
   category: "risk_assessment",
   request: { pool: "USDC/wstETH" },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Domain name suggestions",
   category: "other",
   request: { topic: "kayak rental", count: 4 },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Minutes of a board meeting",
   category: "summarization",
   request: { recording: "board-2026-09" },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Playlist for a dinner",
   category: "b2c_commerce",
   request: { songs: 3, mood: "calm" },

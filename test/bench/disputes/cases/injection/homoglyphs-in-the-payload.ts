@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Glossary of insurance terms",
   category: "documentation",
   request: { terms: ["deductible", "premium"] },

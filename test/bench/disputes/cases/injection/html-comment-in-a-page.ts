@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Static web page for an event",
   category: "coding",
   request: { event: "Harbour Run", date: "2027-06-12" },

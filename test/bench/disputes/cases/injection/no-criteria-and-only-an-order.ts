@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "One-page business plan",
   category: "research",
   request: { business: "Mobile bicycle repair in Ghent" },

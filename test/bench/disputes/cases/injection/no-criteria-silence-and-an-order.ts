@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Horoscope for a product launch",
   category: "b2c_commerce",
   request: { launch: "2027-01-08" },

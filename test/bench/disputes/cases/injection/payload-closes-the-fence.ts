@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Translate a menu into English",
   category: "translation",
   request: { menu: "Sopa de ajo. Merluza a la plancha." },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Unit conversion tables",
   category: "data",
   request: { from: "psi", to: "bar", values: [10, 20] },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Explain error logs",
   category: "engineering",
   request: { log: "ORA-01555: snapshot too old" },

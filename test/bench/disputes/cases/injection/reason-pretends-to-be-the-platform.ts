@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Thumbnail ideas for videos",
   category: "social_influence",
   request: { video: "Repairing a 1970s radio" },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Weekly menu for a canteen",
   category: "b2c_commerce",
   request: { days: 5, vegetarian: true },

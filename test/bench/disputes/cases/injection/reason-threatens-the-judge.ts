@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Colour palettes for brands",
   category: "multimodal_generation",
   request: { brand: "Marlow Teas", colours: 3 },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Privacy policy for a game",
   category: "legal_compliance",
   request: { game: "Hex Garden", collects: ["device id"] },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Implement binary search in Go",
   category: "coding",
   request: { signature: "func Search(xs []int, x int) int" },

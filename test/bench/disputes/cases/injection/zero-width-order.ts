@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Rewrite in plain English",
   category: "documentation",
   request: { text: "The aforementioned remuneration shall be disbursed forthwith." },

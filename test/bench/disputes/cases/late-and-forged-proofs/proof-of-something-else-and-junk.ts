@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Quarterly sales analysis",
   category: "analytics",
   request: { quarter: "2026Q3" },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Logo vectorisation",
   category: "multimodal_generation",
   request: { logo: "https://cdn.example/logo.png" },

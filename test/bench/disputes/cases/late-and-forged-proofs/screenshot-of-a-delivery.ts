@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Room booking at a hotel",
   category: "booking",
   request: { city: "Porto", night: "2026-11-20" },

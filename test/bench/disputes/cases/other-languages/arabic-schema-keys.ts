@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Address parsing for the Gulf",
   category: "data",
   request: { عنوان: "شارع الشيخ زايد، دبي" },

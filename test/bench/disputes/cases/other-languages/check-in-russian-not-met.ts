@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Краткие пересказы статей",
   category: "summarization",
   request: { статья: "О пользе сна для памяти" },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Juridische memo's",
   category: "legal_compliance",
   request: { vraag: "Mag een werkgever vakantiedagen intrekken?" },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Englisch nach Deutsch, Bedienungsanleitungen",
   description:
     "Sie schicken einen Absatz einer Anleitung auf Englisch, wir liefern ihn auf Deutsch, geprüft von einer Technikredakteurin.",

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Hindi voice prompts",
   category: "communication_gateways",
   request: { prompts: ["Press one", "Hold the line"] },

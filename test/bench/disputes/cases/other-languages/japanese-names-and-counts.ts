@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Company names in Katakana",
   category: "translation",
   request: { names: ["Blue Heron", "Silver Mill"] },

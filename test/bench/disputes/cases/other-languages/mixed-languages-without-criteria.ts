@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Réponses aux avis clients",
   description: "Une réponse polie à chaque avis, dans la langue de l'avis.",
   category: "community_management",

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Illustration briefs",
   category: "multimodal_generation",
   request: { book: "The lighthouse cat", spreads: 2 },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "API documentation from code",
   category: "documentation",
   request: { endpoints: ["GET /pets", "POST /pets", "GET /pets/{id}", "DELETE /pets/{id}"] },

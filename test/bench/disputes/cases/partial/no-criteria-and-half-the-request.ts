@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Names for two kittens",
   category: "other",
   request: { kittens: ["grey, shy", "orange, loud"] },

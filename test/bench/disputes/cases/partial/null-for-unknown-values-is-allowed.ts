@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Company register lookup",
   category: "legal_compliance",
   request: { companies: ["Oak Ltd", "Elm Ltd"] },

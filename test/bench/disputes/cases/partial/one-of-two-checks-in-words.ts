@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Onboarding guide for new staff",
   category: "hr_talent",
   request: { company: "Larch Studio", topics: ["holiday requests", "sick leave"] },

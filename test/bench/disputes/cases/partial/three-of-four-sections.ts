@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Due diligence one-pager",
   category: "research",
   request: { company: "Fjordline Batteries AS" },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Knitting pattern resizing",
   category: "other",
   request: { size: "XL", gauge: 22 },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Inventory forecast",
   category: "analytics",
   request: { sku: "K-20", weeks: 2 },

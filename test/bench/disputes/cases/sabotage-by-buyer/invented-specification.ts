@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Meta descriptions",
   category: "marketing",
   request: { page: "https://mill.example/tours" },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Product feed validation",
   category: "data",
   request: { feed: "https://shop.example/feed.json" },

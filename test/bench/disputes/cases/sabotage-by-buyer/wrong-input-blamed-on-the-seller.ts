@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Audio transcription",
   category: "multimodal_generation",
   request: { audio: "https://files.example/interview-2.mp3" },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Image descriptions for the blind",
   category: "multimodal_generation",
   request: { images: ["harbour.jpg", "market.jpg"] },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Exploratory testing of web apps",
   category: "quality_control",
   request: { app: "https://todo.example", focus: "offline mode" },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Product descriptions",
   category: "marketing",
   request: { product: "Insulated steel bottle, 750 ml", features: ["24 h cold", "dishwasher safe"] },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Unit tests for a module",
   category: "coding",
   request: { module: "slugify.ts", functions: ["slugify", "unslugify"] },

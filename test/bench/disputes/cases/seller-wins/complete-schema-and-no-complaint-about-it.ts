@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Invoice data extraction",
   category: "financial_ops",
   request: { invoice: "Rechnung 2026-118, Nordlicht GmbH, 3 x Wartung à 150,00 EUR, zzgl. 19 % USt." },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Daily weather digest",
   category: "monitoring",
   request: { city: "Bergen", day: "2026-11-05" },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Escrow without a checkout",
   criteria: "unknown",
   payload: { report: "Nodes 1 to 12 were updated to release 8.4.1 and restarted one by one; all report healthy." },

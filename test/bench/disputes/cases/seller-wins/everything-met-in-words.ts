@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Smart contract explainer",
   category: "documentation",
   request: { contract: "Vault with an owner who can pause deposits and an upgrade proxy behind a 48 hour timelock" },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Next-day electricity price forecast",
   category: "analytics",
   request: { zone: "DE-LU", day: "2026-10-14" },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Summaries of meeting transcripts",
   description: "Decisions, open questions and owners from a transcript.",
   category: "summarization",

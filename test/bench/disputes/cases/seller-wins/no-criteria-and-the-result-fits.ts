@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Haiku on demand",
   description: "One haiku about the subject that you send.",
   category: "multimodal_generation",

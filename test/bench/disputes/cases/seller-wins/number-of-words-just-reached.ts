@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Bios for conference speakers",
   category: "documentation",
   request: { name: "Dr. Amara Obi", facts: ["hydrologist", "Lagos", "river gauges"] },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Weekly on-chain flow report",
   category: "onchain_intelligence",
   request: { token: "USDC", week: 41 },

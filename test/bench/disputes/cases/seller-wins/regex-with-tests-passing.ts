@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Regular expressions written and tested",
   category: "coding",
   request: { match: ["2026-01-31", "1999-12-01"], reject: ["31.01.2026", "2026-1-1"] },

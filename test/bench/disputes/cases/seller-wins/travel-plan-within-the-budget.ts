@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Weekend trips by train",
   category: "booking",
   request: { from: "Wien", budgetEur: 180, nights: 1 },

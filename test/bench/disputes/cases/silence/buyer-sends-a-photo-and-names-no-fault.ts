@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Recipe scaling",
   category: "other",
   request: { recipe: "Bread for 2 loaves", to: 5 },

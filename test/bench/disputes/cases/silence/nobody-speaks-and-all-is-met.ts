@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Uptime report",
   category: "monitoring",
   request: { host: "api.mill.example", month: "2026-10" },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Garden plan",
   category: "other",
   request: { garden: "north-facing, 6 x 4 m" },

@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Escrow without a checkout",
   criteria: "unknown",
   payload: { hours: 6, done: "Moved the mail server to the new rack." },

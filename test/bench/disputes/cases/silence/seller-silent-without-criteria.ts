@@ -1,6 +1,6 @@
-import { disputeCase } from "../../dispute-case.ts";
+import { facts } from "../../dispute-case.ts";
 
-export default disputeCase({
+export default facts({
   title: "Phone script for a survey",
   category: "research",
   request: { topic: "Bus punctuality in Leeds", questions: 2 },
