@@ -41,11 +41,11 @@ const PAUSE_MS = 10 * 60_000;
 
 /** Developer access in the database. */
 export function createDeveloperAccess({ connection, models, levels, clock }: DeveloperAccessDeps): DeveloperAccess {
-  const { requests, tokens } = models;
+  const { requests } = models;
   return {
     async request({ email, name, useCase }) {
       const now = clock.now();
-      const record: AccessRequestRecord = {
+      const record: Omit<AccessRequestRecord, "tokens"> = {
         _id: email.toLowerCase(),
         name: name ?? null,
         useCase: useCase ?? null,
@@ -56,7 +56,8 @@ export function createDeveloperAccess({ connection, models, levels, clock }: Dev
       };
       // The same single write for every address, so that its time reveals nothing either.
       const isRecent = { $gt: ["$requestedAt", new Date(now.getTime() - PAUSE_MS)] };
-      const update = [{ $replaceWith: { $cond: [isRecent, "$$ROOT", { $literal: record }] } }];
+      const renewed = { $mergeObjects: [{ $literal: record }, { tokens: { $ifNull: ["$tokens", []] } }] };
+      const update = [{ $replaceWith: { $cond: [isRecent, "$$ROOT", renewed] } }];
       try {
         await requests.updateOne({ _id: record._id }, update, { upsert: true, updatePipeline: true });
       } catch (error) {
@@ -69,16 +70,17 @@ export function createDeveloperAccess({ connection, models, levels, clock }: Dev
       // The first run has used the token up.
       const left = await levels.leftBy(operation, agentId);
       if (left !== undefined) return left;
-      const _id = sha256Hex(token);
+      const hash = sha256Hex(token);
       return withTransaction(connection, async (session) => {
-        const used = await tokens.findOneAndDelete({ _id, expiresAt: { $gt: clock.now() } }, { session }).lean();
+        const isValid = { tokens: { $elemMatch: { hash, expiresAt: { $gt: clock.now() } } } };
+        const used = await requests.findOneAndUpdate(isValid, { $pull: { tokens: { hash } } }, { session }).lean();
         if (used === null) {
           // A repeat may have used it while this run was paused.
           const leftByRepeat = await levels.leftBy(operation, agentId);
           if (leftByRepeat !== undefined) return leftByRepeat;
           throw new ApiError("verification_token_invalid");
         }
-        const why = { cause: "email", reason: used.email, requestId } as const;
+        const why = { cause: "email", reason: used._id, requestId } as const;
         return levels.raise(agentId, KYA_EMAIL_LEVEL, why, { operation, session });
       });
     },

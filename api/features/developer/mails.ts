@@ -41,7 +41,7 @@ export type SendDueMails = (log: Logger, signal: AbortSignal) => Promise<number>
  * one. The mail contains nothing that the request has chosen but the address, because anybody can name any address.
  */
 export function createSendDueMails({ models, sendMail, publicUrl, clock, timings }: MailsDeps): SendDueMails {
-  const { requests, tokens } = models;
+  const { requests } = models;
 
   /** Claims the next due mail for the length of a try. */
   async function claim(): Promise<AccessRequestRecord | null> {
@@ -58,8 +58,11 @@ export function createSendDueMails({ models, sendMail, publicUrl, clock, timings
 
   async function send(request: AccessRequestRecord): Promise<void> {
     const token = randomBytes(TOKEN_BYTES).toString("hex");
-    const expiresAt = new Date(clock.now().getTime() + TOKEN_HOURS * HOUR_MS);
-    await tokens.create([{ _id: sha256Hex(token), email: request._id, expiresAt }]);
+    const now = clock.now();
+    const stored = { hash: sha256Hex(token), expiresAt: new Date(now.getTime() + TOKEN_HOURS * HOUR_MS) };
+    const valid = { $filter: { input: "$tokens", cond: { $gt: ["$$this.expiresAt", now] } } };
+    const update = [{ $set: { tokens: { $concatArrays: [valid, [stored]] } } }];
+    await requests.updateOne({ _id: request._id }, update, { updatePipeline: true }).orFail();
     const text =
       `Somebody asked for developer access to ${publicUrl} with this address.\n\n` +
       `To verify it, send this token with your agent's API key to POST ${publicUrl}/api/developer/verify ` +

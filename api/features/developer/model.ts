@@ -1,6 +1,6 @@
 import type { Connection, Model } from "mongoose";
 
-import { collection, date, nullable, number, oneOf, text } from "../../db/records.ts";
+import { collection, date, listOf, nullable, number, oneOf, part, text } from "../../db/records.ts";
 import type { RecordOf } from "../../db/records.ts";
 
 /** A request for developer access: one for each address. */
@@ -16,23 +16,14 @@ const requestFields = {
   /** When the mail is tried next, unless it has been sent by then. */
   dueAt: date,
   requestedAt: date,
+  /** The mailed tokens that nobody has used, as SHA-256. The next mail removes those that have expired. */
+  tokens: listOf(part({ hash: text, expiresAt: date })),
 };
 export type AccessRequestRecord = RecordOf<typeof requestFields>;
-
-/** A token that was mailed, stored as its hash. */
-const tokenFields = {
-  /** SHA-256 of the token. */
-  _id: text,
-  email: text,
-  /** When the token becomes invalid. MongoDB deletes the record after that. */
-  expiresAt: date,
-};
-export type MailTokenRecord = RecordOf<typeof tokenFields>;
 
 /** The collections of the developer feature. */
 export interface DeveloperModels {
   requests: Model<AccessRequestRecord>;
-  tokens: Model<MailTokenRecord>;
 }
 
 /** How long an address is kept after its last request. */
@@ -44,9 +35,7 @@ export function createDeveloperModels(connection: Connection): DeveloperModels {
     requests: collection(connection, "AccessRequest", "access_requests", requestFields, [
       [{ dueAt: 1 }, { partialFilterExpression: { status: "pending" } }],
       [{ requestedAt: 1 }, { expireAfterSeconds: REQUESTS_KEPT_SECONDS }],
-    ]),
-    tokens: collection(connection, "MailToken", "mail_tokens", tokenFields, [
-      [{ expiresAt: 1 }, { expireAfterSeconds: 0 }],
+      [{ "tokens.hash": 1 }],
     ]),
   };
 }

@@ -162,22 +162,22 @@ export const MARKET_FAULTS: ApiMutant[] = [
   {
     fault: "a mailed token works after its end",
     file: ACCESS,
-    from: "{ _id, expiresAt: { $gt: clock.now() } }",
-    to: "{ _id }",
+    from: "{ $elemMatch: { hash, expiresAt: { $gt: clock.now() } } }",
+    to: "{ $elemMatch: { hash } }",
     tests: DEVELOPER_TESTS,
   },
   {
     fault: "a mailed token works twice",
     file: ACCESS,
-    from: "tokens.findOneAndDelete({ _id,",
-    to: "tokens.findOne({ _id,",
+    from: "{ $pull: { tokens: { hash } } }",
+    to: "{ $set: { name: null } }",
     tests: DEVELOPER_TESTS,
   },
   {
     fault: "an address gets a mail for every request",
     file: ACCESS,
-    from: '{ $cond: [isRecent, "$$ROOT", { $literal: record }] }',
-    to: "{ $cond: [false, isRecent, { $literal: record }] }",
+    from: '{ $cond: [isRecent, "$$ROOT", renewed] }',
+    to: "{ $cond: [false, isRecent, renewed] }",
     tests: DEVELOPER_TESTS,
   },
   {
@@ -190,8 +190,8 @@ export const MARKET_FAULTS: ApiMutant[] = [
   {
     fault: "a token itself is stored",
     file: MAILS,
-    from: "await tokens.create([{ _id: sha256Hex(token), email: request._id, expiresAt }]);",
-    to: "await tokens.create([{ _id: sha256Hex(token), email: `${request._id} ${token}`, expiresAt }]);",
+    from: "{ hash: sha256Hex(token), expiresAt:",
+    to: "{ hash: sha256Hex(token), token, expiresAt:",
     tests: DEVELOPER_TESTS,
   },
   {

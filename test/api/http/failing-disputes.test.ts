@@ -1,12 +1,10 @@
 // Writes about a real dispute, a real delivery of a webhook and a real token, while one of their calls fails or hangs.
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 
 import { assert } from "chai";
 import type { Document } from "mongodb";
 
 import { AGREEMENT_TYPES, agreementDomain } from "../../../api/chain/agreement.ts";
-import type { MailTokenRecord } from "../../../api/features/developer/model.ts";
-import { sha256Hex } from "../../../api/lib/ids.ts";
 import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { readStack, startTestApi } from "../../fixtures/api.ts";
 import type { RequestOptions, TestApi } from "../../fixtures/api.ts";
@@ -17,6 +15,7 @@ import type { PreparedRequest } from "../../fixtures/each-call.ts";
 import { AS_ADMIN } from "../../fixtures/environment.ts";
 import { faultyDatabase, faultyServer } from "../../fixtures/faults.ts";
 import type { FaultyRoute } from "../../fixtures/faults.ts";
+import { storeMailToken } from "../../fixtures/mail-tokens.ts";
 import { startReceiver } from "../../fixtures/receiver.ts";
 import type { TestReceiver } from "../../fixtures/receiver.ts";
 import { until } from "../../fixtures/until.ts";
@@ -205,11 +204,7 @@ describe("a write about something real while one of the calls that it waits for"
     "POST developer/verify": {
       reset: () => Promise.resolve(),
       request: async () => {
-        const token = randomBytes(32).toString("hex");
-        const expiresAt = new Date(Date.now() + HOUR_MS);
-        await court.api.container.connection
-          .collection<MailTokenRecord>("mail_tokens")
-          .insertOne({ _id: sha256Hex(token), email: "dev@example.test", expiresAt });
+        const token = await storeMailToken(court.api);
         return post("/api/developer/verify", court.buyer.apiKey, { token });
       },
       asksSubgraph: false,

@@ -1,14 +1,13 @@
 // A process killed in the middle of a request with an Idempotency-Key: the key works again, nothing is done twice.
 import { assert } from "chai";
 
-import type { MailTokenRecord } from "../../../api/features/developer/model.ts";
-import { sha256Hex } from "../../../api/lib/ids.ts";
 import { assertError, listingBody, readStack, startTestApi } from "../../fixtures/api.ts";
 import type { Answer, TestApi } from "../../fixtures/api.ts";
 import { ONE_USDC, openMarket } from "../../fixtures/deals.ts";
 import type { Market } from "../../fixtures/deals.ts";
 import { faultyDatabase } from "../../fixtures/faults.ts";
 import type { FaultyRoute } from "../../fixtures/faults.ts";
+import { storeMailToken } from "../../fixtures/mail-tokens.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import type { TestChain } from "../../fixtures/stack.ts";
 import { paymentMethodBody } from "../../fixtures/statements.ts";
@@ -126,11 +125,7 @@ describe("a request with an Idempotency-Key whose process is killed", () => {
 
   it("[D43] that verified a mail address, killed before its answer is kept, isn't told that the token is used", async () => {
     const { apiKey: key, agentId } = await api.registerAgent();
-    const token = sha256Hex(agentId);
-    const expiresAt = new Date(Date.now() + 600_000);
-    await api.container.connection
-      .collection<MailTokenRecord>("mail_tokens")
-      .insertOne({ _id: sha256Hex(token), email: "dev@example.test", expiresAt });
+    const token = await storeMailToken(api);
     const again = await killedAndRepeated("/api/developer/verify", key, { token });
     assert.deepEqual([again.status, again.body.data?.kya.level], [200, 1], again.text);
     assert.lengthOf(await levelChangesOf(agentId), 1);

@@ -1,13 +1,12 @@
 import { assert } from "chai";
 
 import { loadEnv } from "../../../api/config/env.ts";
-import type { MailTokenRecord } from "../../../api/features/developer/model.ts";
-import { sha256Hex } from "../../../api/lib/ids.ts";
 import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { assertError, assertInvalid, readStack, startTestApi } from "../../fixtures/api.ts";
 import type { RequestOptions, TestAgent, TestApi } from "../../fixtures/api.ts";
 import { ONE_USDC } from "../../fixtures/deals.ts";
 import { testVariables } from "../../fixtures/environment.ts";
+import { storeMailToken } from "../../fixtures/mail-tokens.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import { paymentMethodBody } from "../../fixtures/statements.ts";
 
@@ -76,10 +75,7 @@ describe("the admin's KYA route", () => {
       await set({ level: 0, reason: "The wallet was stolen." });
 
       assert.strictEqual(await link(), 0);
-      const token = sha256Hex(agentId);
-      await api.container.connection
-        .collection<MailTokenRecord>("mail_tokens")
-        .insertOne({ _id: sha256Hex(token), email: "dev@example.test", expiresAt: new Date(Date.now() + 600_000) });
+      const token = await storeMailToken(api);
       const verified = await api.request("POST", "/api/developer/verify", { key, body: { token } });
       assert.deepEqual([verified.status, verified.body.data?.kya.level], [200, 0], verified.text);
       await set({ level: 0, reason: "Still so." });

@@ -1,23 +1,20 @@
 // A change of a level whose process stalls until a repeat of its request has made the change.
-import { randomBytes } from "node:crypto";
-
 import { assert } from "chai";
 
-import { sha256Hex } from "../../../api/lib/ids.ts";
 import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
 import { bsonOf, startBehindDatabaseRoute } from "../../fixtures/api-process.ts";
 import { ONE_USDC } from "../../fixtures/deals.ts";
 import { AS_ADMIN } from "../../fixtures/environment.ts";
+import { storeMailToken } from "../../fixtures/mail-tokens.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import { paymentMethodBody } from "../../fixtures/statements.ts";
 
 /** In the first message of the transaction that changes a level. */
 const CHANGE = bsonOf("findAndModify", "agents");
-const USE_OF_TOKEN = bsonOf("findAndModify", "mail_tokens");
+const USE_OF_TOKEN = bsonOf("findAndModify", "access_requests");
 const USE_OF_NONCE = bsonOf("insert", "signed_nonces");
-const HOUR_MS = 3_600_000;
 
 describe("a change of a KYA level that its own repeat has overtaken", () => {
   let api: TestApi;
@@ -87,10 +84,7 @@ describe("a change of a KYA level that its own repeat has overtaken", () => {
 
   it("by a mailed token has the same answer, and is in the log once", async () => {
     const { agentId, apiKey } = await api.registerAgent();
-    const token = randomBytes(32).toString("hex");
-    const expiresAt = new Date(Date.now() + HOUR_MS);
-    const { tokens } = api.container.features.developer.models;
-    await tokens.create({ _id: sha256Hex(token), email: "dev@example.test", expiresAt });
+    const token = await storeMailToken(api);
     const { repeat, late } = await overtaken({
       moment: USE_OF_TOKEN,
       path: "/api/developer/verify",
