@@ -115,6 +115,15 @@ export interface ChainClientOptions {
 const DEFAULT_TIMEOUT_MS = 5_000;
 const DEFAULT_ATTEMPTS = 3;
 
+async function readPrice(rpc: RpcCall, { feed: address }: DeployedToken): Promise<FeedPrice> {
+  const feed = { address, abi: priceFeedAbi } as const;
+  const [decimals, [, answer, , updatedAt]] = await Promise.all([
+    rpc((client) => client.readContract({ ...feed, functionName: "decimals" })),
+    rpc((client) => client.readContract({ ...feed, functionName: "latestRoundData" })),
+  ]);
+  return { answer, decimals, updatedAt: Number(updatedAt) };
+}
+
 /** Creates a client for one settlement network, with bounded time and retries. It holds no key and sends nothing. */
 export function createChainClient(options: ChainClientOptions): ChainClient {
   const { network, deployment } = options;
@@ -135,8 +144,19 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
     if (!isRightChain) await assertChainId();
     return call(read);
   };
-  const escrow = { address: deployment.escrow, abi: escrowAbi } as const;
-  const score = { address: deployment.score, abi: scoreAbi } as const;
+  const escrow = (escrowId: Hex, blockNumber?: bigint) => {
+    const call = { address: deployment.escrow, abi: escrowAbi, functionName: "getEscrow", args: [escrowId] } as const;
+    return rpc((client) => client.readContract({ ...call, blockNumber }));
+  };
+  const score = (wallet: Address, blockNumber?: bigint) => {
+    const call = {
+      address: deployment.score,
+      abi: scoreAbi,
+      functionName: "scoreOf",
+      args: [getAddress(wallet)],
+    } as const;
+    return rpc((client) => client.readContract({ ...call, blockNumber }));
+  };
   const tokenDomains = new Map<Address, TokenDomain | null>();
 
   return {
@@ -158,18 +178,8 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
       }
     },
 
-    scoreOf: (wallet) =>
-      rpc((client) => client.readContract({ ...score, functionName: "scoreOf", args: [getAddress(wallet)] })),
-
-    scoreAt: (wallet, blockNumber) =>
-      rpc((client) =>
-        client.readContract({
-          ...score,
-          functionName: "scoreOf",
-          args: [getAddress(wallet)],
-          blockNumber: BigInt(blockNumber),
-        }),
-      ),
+    scoreOf: (wallet) => score(wallet),
+    scoreAt: (wallet, blockNumber) => score(wallet, BigInt(blockNumber)),
 
     escrowLimits: (terms) => readEscrowLimits(rpc, deployment, terms),
 
@@ -196,31 +206,12 @@ export function createChainClient(options: ChainClientOptions): ChainClient {
       return domain;
     },
 
-    async price(token) {
-      const feed = { address: token.feed, abi: priceFeedAbi } as const;
-      const [decimals, [, answer, , updatedAt]] = await Promise.all([
-        rpc((client) => client.readContract({ ...feed, functionName: "decimals" })),
-        rpc((client) => client.readContract({ ...feed, functionName: "latestRoundData" })),
-      ]);
-      return { answer, decimals, updatedAt: Number(updatedAt) };
-    },
+    price: (token) => readPrice(rpc, token),
 
-    async escrowState(escrowId) {
-      const record = await rpc((client) =>
-        client.readContract({ ...escrow, functionName: "getEscrow", args: [escrowId] }),
-      );
-      return record.state;
-    },
+    escrowState: async (escrowId) => (await escrow(escrowId)).state,
 
     async escrowAt(escrowId, blockNumber) {
-      const record = await rpc((client) =>
-        client.readContract({
-          ...escrow,
-          functionName: "getEscrow",
-          args: [escrowId],
-          blockNumber: BigInt(blockNumber),
-        }),
-      );
+      const record = await escrow(escrowId, BigInt(blockNumber));
       return record.state === 0 ? null : record;
     },
 

@@ -4,6 +4,7 @@ import type { Network } from "../config/constants.ts";
 import { untilAborted } from "../lib/stopping.ts";
 import { IndexerBehindError } from "./errors.ts";
 import { createGraphqlClient } from "./graphql-client.ts";
+import type { GraphqlClient } from "./graphql-client.ts";
 import { createHeadWatcher } from "./head-watcher.ts";
 import { joinReads } from "./joined-reads.ts";
 import {
@@ -262,26 +263,7 @@ export function createIndexer(options: IndexerOptions): Indexer {
       return { block: toBlock(answer._meta), events: answer.escrowEvents };
     },
 
-    async agents(wallets, at = {}) {
-      const ids = lowerCaseIds(wallets);
-      const pages = Array.from({ length: Math.max(1, Math.ceil(ids.length / PAGE_SIZE)) }, (_, page) =>
-        ids.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE),
-      );
-      const answers = await Promise.all(
-        pages.map((page) =>
-          whenIndexed(at, (minBlock) =>
-            client.query(AGENTS_QUERY, { ids: page, minBlock, first: PAGE_SIZE }, agentsAnswer),
-          ),
-        ),
-      );
-      const blocks = answers.map((answer) => toBlock(answer._meta)).sort((a, b) => a.number - b.number);
-      const [oldest] = blocks;
-      if (oldest === undefined) throw new RangeError("unreachable: at least one page is read");
-      return {
-        block: oldest,
-        agents: new Map(answers.flatMap((answer) => answer.agents).map((agent) => [agent.id, agent])),
-      };
-    },
+    agents: (wallets, at = {}) => readAgents(client, wallets, (read) => whenIndexed(at, read)),
 
     async disputedBefore(time, after, first) {
       const variables = { before: time.toString(), after, first };
@@ -301,6 +283,69 @@ export function createIndexer(options: IndexerOptions): Indexer {
       return { block: toBlock(answer._meta), days: answer.agentDays };
     },
 
+    ...feeReads(client),
+
+    async hourlySums(metric, wallet, { from, to }) {
+      const span = { from: String(BigInt(from) * MICROSECONDS), to: String(BigInt(to) * MICROSECONDS) };
+      const variables = { ...span, ...(wallet === undefined ? {} : { wallet: wallet.toLowerCase() }) };
+      const answer = await client.query(hourlyQuery(metric, wallet !== undefined), variables, hourlyAnswer);
+      return { block: toBlock(answer._meta), rows: [...answer.one, ...answer.other] };
+    },
+
+    agentHistory: (wallet, page) => readHistory(client, wallet, page),
+
+    close: () => client.close(),
+  };
+}
+
+/** Reads wallets in pages, and reports the oldest block of them. */
+async function readAgents(
+  client: GraphqlClient,
+  wallets: readonly string[],
+  whenIndexed: <T>(read: (minBlock: number) => Promise<T>) => Promise<T>,
+): ReturnType<Indexer["agents"]> {
+  const ids = lowerCaseIds(wallets);
+  const pages = Array.from({ length: Math.max(1, Math.ceil(ids.length / PAGE_SIZE)) }, (_, page) =>
+    ids.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE),
+  );
+  const answers = await Promise.all(
+    pages.map((page) =>
+      whenIndexed((minBlock) => client.query(AGENTS_QUERY, { ids: page, minBlock, first: PAGE_SIZE }, agentsAnswer)),
+    ),
+  );
+  const blocks = answers.map((answer) => toBlock(answer._meta)).sort((a, b) => a.number - b.number);
+  const [oldest] = blocks;
+  if (oldest === undefined) throw new RangeError("unreachable: at least one page is read");
+  return {
+    block: oldest,
+    agents: new Map(answers.flatMap((answer) => answer.agents).map((agent) => [agent.id, agent])),
+  };
+}
+
+async function readHistory(
+  client: GraphqlClient,
+  wallet: string,
+  { before = AFTER_EVERY_ORDINAL, first, deals }: HistoryPage,
+): Promise<AgentHistory> {
+  const id = wallet.toLowerCase();
+  const variables = { id, agent: id, before: before.toString(), first, deals };
+  const { _meta, agent, scoreChanges, sold, bought } = await client.query(
+    AGENT_RECORD_QUERY,
+    variables,
+    agentRecordAnswer,
+  );
+  const latest = [...sold, ...bought].sort((one, other) => other.settledAt - one.settledAt).slice(0, deals);
+  return {
+    block: toBlock(_meta),
+    agent,
+    changes: scoreChanges,
+    dealValuesUsd: latest.map(({ valueUsd }) => valueUsd),
+  };
+}
+
+/** The reads at a fixed block that statements of rebates rest on. */
+function feeReads(client: GraphqlClient): Pick<Indexer, "sellerVolumes" | "paidSettlements" | "firstPaidSettlement"> {
+  return {
     async sellerVolumes({ from, to }, afterId, first, { hash }) {
       const variables = { from, to, id: afterId, first, hash };
       return (await client.query(SELLER_VOLUMES_QUERY, variables, sellerVolumesAnswer)).agentDays;
@@ -319,31 +364,5 @@ export function createIndexer(options: IndexerOptions): Indexer {
       const answer = await client.query(FIRST_PAID_QUERY, { hash }, firstPaidAnswer);
       return answer.escrows[0]?.settledAt;
     },
-
-    async hourlySums(metric, wallet, { from, to }) {
-      const span = { from: String(BigInt(from) * MICROSECONDS), to: String(BigInt(to) * MICROSECONDS) };
-      const variables = { ...span, ...(wallet === undefined ? {} : { wallet: wallet.toLowerCase() }) };
-      const answer = await client.query(hourlyQuery(metric, wallet !== undefined), variables, hourlyAnswer);
-      return { block: toBlock(answer._meta), rows: [...answer.one, ...answer.other] };
-    },
-
-    async agentHistory(wallet, { before = AFTER_EVERY_ORDINAL, first, deals }) {
-      const id = wallet.toLowerCase();
-      const variables = { id, agent: id, before: before.toString(), first, deals };
-      const { _meta, agent, scoreChanges, sold, bought } = await client.query(
-        AGENT_RECORD_QUERY,
-        variables,
-        agentRecordAnswer,
-      );
-      const latest = [...sold, ...bought].sort((one, other) => other.settledAt - one.settledAt).slice(0, deals);
-      return {
-        block: toBlock(_meta),
-        agent,
-        changes: scoreChanges,
-        dealValuesUsd: latest.map(({ valueUsd }) => valueUsd),
-      };
-    },
-
-    close: () => client.close(),
   };
 }

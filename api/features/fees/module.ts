@@ -16,7 +16,7 @@ import type { RebateDeps } from "./rebate-routes.ts";
 import { feeRoutes } from "./routes.ts";
 import type { FeesDeps } from "./routes.ts";
 import { createStatementReader } from "./statement-reader.ts";
-import { createStatementWriter } from "./statements.ts";
+import { StatementWriter } from "./statements.ts";
 
 export { PayingStoppedError } from "./payments.ts";
 export type { ListedRebate, RebatePayments } from "./payments.ts";
@@ -65,7 +65,7 @@ export const feesModule = defineFeature({
   create({ connection, chain, indexer, clock, timings }: FeesModuleDeps) {
     const models = statementModels(connection);
     const payments = paymentModel(connection);
-    const statementWriter = createStatementWriter({
+    const statementWriter = new StatementWriter({
       connection,
       models,
       chain,

@@ -164,121 +164,96 @@ export function budgetLimit(base: number): unknown {
   return { $switch: { branches, default: base } };
 }
 
-/** Decides about a call, counts it and stores the decision in `call`. */
-export function admissionUpdate({
-  callId,
-  keyHash,
-  window,
-  budget,
-  settled,
-  leaseMs,
-  offsetMs,
-}: AdmissionInput): Stage[] {
-  const path = window?.rateClass ?? "general";
+/** What the call has used of its window and its budget, and the bound. */
+function measured({ window, budget }: AdmissionInput): Stage {
+  return {
+    "scratch.window": window === undefined ? [] : within({ $ifNull: [windowOf(window), []] }, RATE_WINDOW_MS),
+    "scratch.limit": budget === undefined ? 0 : budgetLimit(budget.base),
+    "scratch.used":
+      budget === undefined
+        ? 0
+        : {
+            $add: [`$used.${budget.type}`, count("$reservations", all(ofType(budget.type), paidByBudget, isToday))],
+          },
+  };
+}
+
+const windowOf = ({ rateClass }: NonNullable<AdmissionInput["window"]>) => `$scratch.key.windows.${rateClass}`;
+
+function decision({ window, budget }: AdmissionInput): unknown {
   const withBudget = (type: CallClass) => [
     { case: { $lt: ["$scratch.used", "$scratch.limit"] }, then: "reserved" },
     { case: { $gt: [`$prepaid.${type}`, 0] }, then: "prepaid" },
     { case: true, then: "exhausted" },
   ];
-  const isAdmitted = { $not: [{ $in: ["$scratch.outcome", ["limited", "ended", "suspended"]] }] };
+  const branches = [
+    { case: isEnded, then: "ended" },
+    { case: isSuspended, then: "suspended" },
+    ...(window === undefined
+      ? []
+      : [{ case: { $gte: [{ $size: "$scratch.window" }, window.limit] }, then: "limited" }]),
+    ...(budget === undefined ? [] : withBudget(budget.type)),
+  ];
+  return { $switch: { branches, default: "free" } };
+}
+
+/** The fields that a reservation changes. */
+function reservation(callId: string, type: CallClass, leaseMs: number): Stage {
   const isPrepaid = { $eq: ["$scratch.outcome", "prepaid"] };
+  const reserved = {
+    id: callId,
+    type,
+    day: "$scratch.day",
+    until: later(leaseMs),
+    prepaid: isPrepaid,
+    exhausted: { $eq: ["$scratch.outcome", "exhausted"] },
+  };
+  const isReserved = { $in: ["$scratch.outcome", ["reserved", "prepaid", "exhausted"]] };
+  return {
+    [`prepaid.${type}`]: { $subtract: [`$prepaid.${type}`, { $cond: [isPrepaid, 1, 0] }] },
+    reservations: { $cond: [isReserved, { $concatArrays: ["$reservations", [reserved]] }, "$reservations"] },
+  };
+}
+
+/** The decision as it is stored. */
+const callRecord = (callId: string): Stage => ({
+  id: callId,
+  keyId: "$scratch.key.id",
+  outcome: "$scratch.outcome",
+  at: "$scratch.now",
+  counted: { $size: "$scratch.window" },
+  first: { $ifNull: [{ $first: "$scratch.window" }, null] },
+  last: { $ifNull: [{ $last: "$scratch.window" }, null] },
+  used: "$scratch.used",
+  limit: "$scratch.limit",
+  day: "$scratch.day",
+  suspendedUntil: "$scratch.key.suspendedUntil",
+});
+
+/** Decides about a call, counts it and stores the decision in `call`. */
+export function admissionUpdate(input: AdmissionInput): Stage[] {
+  const { callId, keyHash, window, budget, settled, leaseMs, offsetMs } = input;
+  const isAdmitted = { $not: [{ $in: ["$scratch.outcome", ["limited", "ended", "suspended"]] }] };
+  const nextWindow =
+    window === undefined
+      ? []
+      : { $cond: [isAdmitted, { $concatArrays: ["$scratch.window", ["$scratch.now"]] }, "$scratch.window"] };
+  const changedWindows =
+    window === undefined
+      ? []
+      : [{ windows: { $mergeObjects: ["$scratch.key.windows", { [window.rateClass]: "$scratch.window" }] } }];
   return [
     { $set: { "scratch.now": databaseNow(offsetMs), "scratch.key": keyWith(keyHash) } },
     ...settle(settled),
-    {
-      $set: {
-        "scratch.window":
-          window === undefined ? [] : within({ $ifNull: [`$scratch.key.windows.${path}`, []] }, RATE_WINDOW_MS),
-        "scratch.limit": budget === undefined ? 0 : budgetLimit(budget.base),
-        "scratch.used":
-          budget === undefined
-            ? 0
-            : {
-                $add: [`$used.${budget.type}`, count("$reservations", all(ofType(budget.type), paidByBudget, isToday))],
-              },
-      },
-    },
-    {
-      $set: {
-        "scratch.outcome": {
-          $switch: {
-            branches: [
-              { case: isEnded, then: "ended" },
-              { case: isSuspended, then: "suspended" },
-              ...(window === undefined
-                ? []
-                : [{ case: { $gte: [{ $size: "$scratch.window" }, window.limit] }, then: "limited" }]),
-              ...(budget === undefined ? [] : withBudget(budget.type)),
-            ],
-            default: "free",
-          },
-        },
-      },
-    },
-    {
-      $set: {
-        "scratch.window":
-          window === undefined
-            ? []
-            : { $cond: [isAdmitted, { $concatArrays: ["$scratch.window", ["$scratch.now"]] }, "$scratch.window"] },
-        "scratch.refusals": refusals,
-      },
-    },
-    {
-      $set: {
-        "scratch.key": {
-          $mergeObjects: [
-            "$scratch.key",
-            ...(window === undefined
-              ? []
-              : [{ windows: { $mergeObjects: ["$scratch.key.windows", { [path]: "$scratch.window" }] } }]),
-            refusedKey,
-          ],
-        },
-      },
-    },
+    { $set: measured(input) },
+    { $set: { "scratch.outcome": decision(input) } },
+    { $set: { "scratch.window": nextWindow, "scratch.refusals": refusals } },
+    { $set: { "scratch.key": { $mergeObjects: ["$scratch.key", ...changedWindows, refusedKey] } } },
     {
       $set: {
         ...withKey(keyHash),
-        ...(budget === undefined
-          ? {}
-          : {
-              [`prepaid.${budget.type}`]: { $subtract: [`$prepaid.${budget.type}`, { $cond: [isPrepaid, 1, 0] }] },
-              reservations: {
-                $cond: [
-                  { $in: ["$scratch.outcome", ["reserved", "prepaid", "exhausted"]] },
-                  {
-                    $concatArrays: [
-                      "$reservations",
-                      [
-                        {
-                          id: callId,
-                          type: budget.type,
-                          day: "$scratch.day",
-                          until: later(leaseMs),
-                          prepaid: isPrepaid,
-                          exhausted: { $eq: ["$scratch.outcome", "exhausted"] },
-                        },
-                      ],
-                    ],
-                  },
-                  "$reservations",
-                ],
-              },
-            }),
-        call: {
-          id: callId,
-          keyId: "$scratch.key.id",
-          outcome: "$scratch.outcome",
-          at: "$scratch.now",
-          counted: { $size: "$scratch.window" },
-          first: { $ifNull: [{ $first: "$scratch.window" }, null] },
-          last: { $ifNull: [{ $last: "$scratch.window" }, null] },
-          used: "$scratch.used",
-          limit: "$scratch.limit",
-          day: "$scratch.day",
-          suspendedUntil: "$scratch.key.suspendedUntil",
-        },
+        ...(budget === undefined ? {} : reservation(callId, budget.type, leaseMs)),
+        call: callRecord(callId),
       },
     },
     { $unset: "scratch" },

@@ -12,11 +12,11 @@ import { createMemorySource } from "./index/source.ts";
 import { memoryJobs } from "./jobs.ts";
 import type { MemoryQuota } from "./ledger.ts";
 import { memoryModels } from "./model.ts";
-import { createReader } from "./entries/reader.ts";
+import { MemoryReader } from "./entries/reader.ts";
 import { memoryRoutes } from "./entries/routes.ts";
 import type { MemoryDeps } from "./entries/routes.ts";
 import { createMemorySearch } from "./entries/search.ts";
-import { createMemoryService } from "./entries/service.ts";
+import { MemoryService } from "./entries/service.ts";
 
 /** Dependencies of the memory feature. */
 export interface MemoryModuleDeps {
@@ -36,10 +36,10 @@ export const memoryModule = defineFeature({
     const { current: encoder } = encoders;
     const { model } = encoder;
     const models = memoryModels(connection);
-    const reader = createReader(models, now);
+    const reader = new MemoryReader({ models, now });
     const index = new EntryIndex({ models, reader: indexes.reader(MEMORY_INDEX, entryFormat), model, log });
     const services: MemoryDeps = {
-      memory: createMemoryService({ connection, models, reader, quota, embedder, now }),
+      memory: new MemoryService({ connection, models, reader, quota, embedder, now }),
       memoryReader: reader,
       memorySearch: createMemorySearch({ encoder, index, reader, now, log }),
     };

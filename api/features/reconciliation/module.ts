@@ -15,8 +15,8 @@ import type { ChainProgress } from "../transactions/ports.ts";
 import { Differences } from "./differences.ts";
 import { addReconciliationGauges } from "./gauges.ts";
 import { reconciliationModels } from "./model.ts";
-import { createDailyPass, RECONCILIATION_TIMINGS } from "./pass.ts";
-import type { DailyPass, ReconciliationTimings } from "./pass.ts";
+import { DailyPass, RECONCILIATION_TIMINGS } from "./pass.ts";
+import type { ReconciliationTimings } from "./pass.ts";
 import { createSources } from "./sources.ts";
 
 export type { ReconciliationTimings } from "./pass.ts";
@@ -65,7 +65,7 @@ export const reconciliationModule = defineFeature({
         syncScores: (wallets) => deps.syncScores(network, wallets),
         recheckAfterMs: timings.recheckAfterMs,
       });
-      return createDailyPass({
+      return new DailyPass({
         network,
         progress: models.passes[network],
         transactions,

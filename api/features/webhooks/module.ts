@@ -19,7 +19,7 @@ import { createRedeliveries } from "./dispatches/redeliveries.ts";
 import { webhookModel } from "./registrations/model.ts";
 import { registrationRoutes } from "./registrations/routes.ts";
 import type { RegistrationDeps } from "./registrations/routes.ts";
-import { createRegistrations, createSubscriptions } from "./registrations/service.ts";
+import { createSubscriptions, Registrations } from "./registrations/service.ts";
 import { secretRoutes } from "./secrets/routes.ts";
 import type { SecretDeps } from "./secrets/routes.ts";
 import { createWebhookSecrets } from "./secrets/service.ts";
@@ -57,7 +57,7 @@ export const webhooksModule = defineFeature({
     const webhooks = webhookModel(connection);
     const health = createWebhookHealth({ connection, webhooks, recorder, now });
     const dispatcher = outbox.dispatcher(createWebhookSend({ sender, secrets, health, eventLog, now }));
-    const registrations = createRegistrations({
+    const registrations = new Registrations({
       connection,
       webhooks,
       doneOperations: doneOperationModel(connection),

@@ -42,8 +42,8 @@ export const MESSAGE_FAULTS: ApiMutant[] = [
   {
     fault: "an expired entry is read",
     file: "features/memory/entries/reader.ts",
-    from: ".findOne({ _id: entryIdOf(agentId, name), expiresAt: { $gt: now() } }",
-    to: ".findOne({ _id: entryIdOf(agentId, name) }",
+    from: "{ _id: entryIdOf(agentId, name), expiresAt: { $gt: this.#now() } }",
+    to: "{ _id: entryIdOf(agentId, name) }",
     tests: [ENTRIES],
   },
   {
@@ -56,8 +56,8 @@ export const MESSAGE_FAULTS: ApiMutant[] = [
   {
     fault: "an entry keeps one version more",
     file: WRITER,
-    from: "+ 1 - MEMORY_VERSIONS;",
-    to: "- MEMORY_VERSIONS;",
+    from: "version + 1 - MEMORY_VERSIONS",
+    to: "version - MEMORY_VERSIONS",
     tests: [ENTRIES],
   },
   {

@@ -13,8 +13,8 @@ export const RECONCILIATION_FAULTS: ApiMutant[] = [
   {
     fault: "copies are compared earlier than a day later",
     file: PASS,
-    from: "pass.finished.startedAt.getTime() >= deps.timings.reconcileEveryMs;",
-    to: "pass.finished.startedAt.getTime() >= deps.timings.reconcileEveryMs - 1;",
+    from: "pass.finished.startedAt.getTime() >= timings.reconcileEveryMs;",
+    to: "pass.finished.startedAt.getTime() >= timings.reconcileEveryMs - 1;",
     tests: [PASS_TEST],
   },
   {
@@ -48,7 +48,7 @@ export const RECONCILIATION_FAULTS: ApiMutant[] = [
   {
     fault: "closed escrows beyond the last random place are never looked at",
     file: PASS,
-    from: 'if (found.length < PAGE_SIZE) found.push(...(await closedFrom("0x", PAGE_SIZE - found.length)));',
+    from: 'if (found.length < PAGE_SIZE) found.push(...(await this.#closedFrom("0x", PAGE_SIZE - found.length)));',
     to: "",
     tests: [PASS_TEST],
   },

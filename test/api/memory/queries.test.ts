@@ -7,8 +7,8 @@ import type { Connection } from "mongoose";
 import { connectDatabase, createIndexes } from "../../../api/db/connection.ts";
 import { memoryModels } from "../../../api/features/memory/model.ts";
 import type { EntryRecord } from "../../../api/features/memory/model.ts";
-import { createReader } from "../../../api/features/memory/entries/reader.ts";
-import type { EntryQuery, MemoryReader } from "../../../api/features/memory/entries/reader.ts";
+import { MemoryReader } from "../../../api/features/memory/entries/reader.ts";
+import type { EntryQuery } from "../../../api/features/memory/entries/reader.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { readStack } from "../../fixtures/api.ts";
 import { readsOf } from "../../fixtures/profile.ts";
@@ -65,7 +65,7 @@ describe("lists of a memory in the database", () => {
         createdAt: now,
       })) as never[],
     );
-    reader = createReader(models, () => now);
+    reader = new MemoryReader({ models, now: () => now });
   });
   after(async () => {
     await connection.dropDatabase();

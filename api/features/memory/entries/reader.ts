@@ -53,29 +53,17 @@ async function take<T extends { valueJson: string }>(found: AsyncIterable<T>, li
   return { items, hasMore: false };
 }
 
-/** Creates a reader of entries. It treats an expired entry as missing, even if it is still stored. */
-export function createReader({ entries, versions, audit }: MemoryModels, now: () => Date) {
-  async function find(agentId: string, name: EntryName): Promise<EntryContent | null> {
-    return entries.findOne({ _id: entryIdOf(agentId, name), expiresAt: { $gt: now() } }, { embedding: 0 }).lean();
+/** Reads entries. An expired entry counts as missing, even if it is still stored. */
+export class MemoryReader {
+  readonly #models: MemoryModels;
+  readonly #now: () => Date;
+
+  constructor({ models, now }: { models: MemoryModels; now: () => Date }) {
+    this.#models = models;
+    this.#now = now;
   }
 
-  async function findAudit(agentId: string, name: EntryName): Promise<AuditRecord | null> {
-    return audit.findOne({ _id: entryIdOf(agentId, name) }).lean();
-  }
-
-  async function requireEntry(agentId: string, name: EntryName): Promise<EntryContent> {
-    const record = await find(agentId, name);
-    if (record === null) throw new ApiError("not_found");
-    return record;
-  }
-
-  async function requireAudit(agentId: string, name: EntryName): Promise<PresentedEntry> {
-    const record = await findAudit(agentId, name);
-    if (record === null) throw new ApiError("not_found");
-    return presentAudit(record);
-  }
-
-  async function list(agentId: string, query: EntryQuery): Promise<MemoryPage<PresentedEntry, string>> {
+  async list(agentId: string, query: EntryQuery): Promise<MemoryPage<PresentedEntry, string>> {
     const { limit } = query;
     const filter = listFilter(agentId, query);
     // Without the limit, the planner fetches 101 documents to compare the indexes that a query can use.
@@ -89,84 +77,93 @@ export function createReader({ entries, versions, audit }: MemoryModels, now: ()
     };
     if (query.namespace === AUDIT_NAMESPACE) {
       return page(
-        audit
+        this.#models.audit
           .find(filter as QueryFilter<AuditRecord>, null, sorted)
           .lean()
           .cursor(),
         presentAudit,
       );
     }
-    const alive = { ...filter, expiresAt: { $gt: now() } } as QueryFilter<EntryRecord>;
-    return page(entries.find(alive, { embedding: 0 }, sorted).lean().cursor(), presentEntry);
+    const alive = { ...filter, expiresAt: { $gt: this.#now() } } as QueryFilter<EntryRecord>;
+    return page(this.#models.entries.find(alive, { embedding: 0 }, sorted).lean().cursor(), presentEntry);
   }
 
-  return {
-    list,
+  /** An entry, or one of its versions. @throws ApiError `not_found` */
+  async read(agentId: string, name: EntryName, version?: number): Promise<PresentedEntry> {
+    if (name.namespace === AUDIT_NAMESPACE) {
+      const record = await this.#requireAudit(agentId, name);
+      if (version !== undefined && version !== record.version) throw new ApiError("not_found");
+      return record;
+    }
+    const record = await this.#requireEntry(agentId, name);
+    if (version === undefined || version === record.version) return presentEntry(record);
+    const earlier = await this.#models.versions.findOne({ _id: `${record._id}|${version}` }).lean();
+    if (earlier === null) throw new ApiError("not_found");
+    const { valueJson, tags, updatedAt } = earlier;
+    return presentEntry({ ...record, version, valueJson, tags, updatedAt });
+  }
 
-    /** An entry, or one of its versions. @throws ApiError `not_found` */
-    async read(agentId: string, name: EntryName, version?: number): Promise<PresentedEntry> {
-      if (name.namespace === AUDIT_NAMESPACE) {
-        const record = await requireAudit(agentId, name);
-        if (version !== undefined && version !== record.version) throw new ApiError("not_found");
-        return record;
-      }
-      const record = await requireEntry(agentId, name);
-      if (version === undefined || version === record.version) return presentEntry(record);
-      const earlier = await versions.findOne({ _id: `${record._id}|${version}` }).lean();
-      if (earlier === null) throw new ApiError("not_found");
-      const { valueJson, tags, updatedAt } = earlier;
-      return presentEntry({ ...record, version, valueJson, tags, updatedAt });
-    },
+  /** The versions of an entry, newest first. @throws ApiError `not_found` */
+  async history(
+    agentId: string,
+    name: EntryName,
+    { limit, before }: { limit: number; before?: number | undefined },
+  ): Promise<MemoryPage<PresentedVersion, number>> {
+    if (name.namespace === AUDIT_NAMESPACE) {
+      const { version, value, tags, updatedAt } = await this.#requireAudit(agentId, name);
+      return { items: before === undefined ? [{ version, value, tags, updatedAt }] : [], next: null };
+    }
+    const record = await this.#requireEntry(agentId, name);
+    const earlierThan = Math.min(before ?? record.version, record.version);
+    const found = this.#models.versions
+      .find({ entryId: record._id, version: { $lt: earlierThan } })
+      .sort({ version: -1 })
+      .limit(limit + 1)
+      .batchSize(limit + 1)
+      .lean()
+      .cursor();
+    const isFirstPage = before === undefined || before > record.version;
+    const { items, hasMore } = await take(newestFirst(isFirstPage ? record : undefined, found), limit);
+    return { items: items.map(presentVersion), next: hasMore ? (items.at(-1)?.version ?? null) : null };
+  }
 
-    /** The versions of an entry, newest first. @throws ApiError `not_found` */
-    async history(
-      agentId: string,
-      name: EntryName,
-      { limit, before }: { limit: number; before?: number | undefined },
-    ): Promise<MemoryPage<PresentedVersion, number>> {
-      if (name.namespace === AUDIT_NAMESPACE) {
-        const { version, value, tags, updatedAt } = await requireAudit(agentId, name);
-        return { items: before === undefined ? [{ version, value, tags, updatedAt }] : [], next: null };
-      }
-      const record = await requireEntry(agentId, name);
-      const earlierThan = Math.min(before ?? record.version, record.version);
-      const found = versions
-        .find({ entryId: record._id, version: { $lt: earlierThan } })
-        .sort({ version: -1 })
-        .limit(limit + 1)
-        .batchSize(limit + 1)
-        .lean()
-        .cursor();
-      const isFirstPage = before === undefined || before > record.version;
-      const { items, hasMore } = await take(newestFirst(isFirstPage ? record : undefined, found), limit);
-      return { items: items.map(presentVersion), next: hasMore ? (items.at(-1)?.version ?? null) : null };
-    },
+  /** The entries with these ids that still exist, by id. */
+  async byId(ids: readonly string[]): Promise<Map<string, PresentedEntry>> {
+    const found = await this.#models.entries
+      .find({ _id: { $in: ids }, expiresAt: { $gt: this.#now() } }, { embedding: 0 })
+      .lean();
+    return new Map(found.map((record) => [record._id, presentEntry(record)]));
+  }
 
-    /** The entries with these ids that still exist, by id. */
-    async byId(ids: readonly string[]): Promise<Map<string, PresentedEntry>> {
-      const found = await entries.find({ _id: { $in: ids }, expiresAt: { $gt: now() } }, { embedding: 0 }).lean();
-      return new Map(found.map((record) => [record._id, presentEntry(record)]));
-    },
+  /** The namespaces of an agent's entries, in order. */
+  async namespaces(agentId: string): Promise<string[]> {
+    const found: string[] = [];
+    for (;;) {
+      const after = found.at(-1);
+      const next = await this.#models.entries
+        .findOne({ agentId, ...(after === undefined ? {} : { namespace: { $gt: after } }) }, { namespace: 1 })
+        .sort({ agentId: 1, namespace: 1, key: 1 })
+        .lean();
+      if (next === null) return found;
+      found.push(next.namespace);
+    }
+  }
 
-    /** The namespaces of an agent's entries, in order. */
-    async namespaces(agentId: string): Promise<string[]> {
-      const found: string[] = [];
-      for (;;) {
-        const after = found.at(-1);
-        const next = await entries
-          .findOne({ agentId, ...(after === undefined ? {} : { namespace: { $gt: after } }) }, { namespace: 1 })
-          .sort({ agentId: 1, namespace: 1, key: 1 })
-          .lean();
-        if (next === null) return found;
-        found.push(next.namespace);
-      }
-    },
-  };
+  async #requireEntry(agentId: string, name: EntryName): Promise<EntryContent> {
+    const alive = { _id: entryIdOf(agentId, name), expiresAt: { $gt: this.#now() } };
+    const record = await this.#models.entries.findOne(alive, { embedding: 0 }).lean();
+    if (record === null) throw new ApiError("not_found");
+    return record;
+  }
+
+  async #requireAudit(agentId: string, name: EntryName): Promise<PresentedEntry> {
+    const record = await this.#models.audit.findOne({ _id: entryIdOf(agentId, name) }).lean();
+    if (record === null) throw new ApiError("not_found");
+    return presentAudit(record);
+  }
 }
 
 async function* newestFirst(current: EntryContent | undefined, earlier: AsyncIterable<EarlierVersionRecord>) {
   if (current !== undefined) yield current as EntryVersion;
   for await (const version of earlier) yield version as EntryVersion;
 }
-
-export type MemoryReader = ReturnType<typeof createReader>;

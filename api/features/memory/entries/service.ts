@@ -20,7 +20,7 @@ import type { PresentedEntry } from "./presenter.ts";
 import type { MemoryReader } from "./reader.ts";
 import type { importBody, writeBody } from "./schemas.ts";
 import { meaningOf } from "../index/search-text.ts";
-import { createWriter } from "./writer.ts";
+import { writeEntries } from "./writer.ts";
 import type { EntryDraft, Written } from "./writer.ts";
 
 /** Dependencies of the memory service. */
@@ -64,13 +64,106 @@ function requireDistinct(entries: readonly EntryName[]): void {
 }
 
 /** Writes, renews and deletes the entries of agents. */
-export function createMemoryService({ connection, models, reader, quota, embedder, now }: MemoryServiceDeps) {
-  const writer = createWriter({ connection, models, quota });
+export class MemoryService {
+  readonly #deps: MemoryServiceDeps;
 
-  function toDraft(input: EntryInput, at: Date, embedding: StoredEmbedding | null = null): EntryDraft {
-    const { namespace, key, value, tags, ttlSeconds } = input;
-    const expiresAt = new Date(at.getTime() + ttlSeconds * SECOND_MS);
-    return { namespace, key, valueJson: JSON.stringify(value), tags, ttlSeconds, expiresAt, embedding };
+  constructor(deps: MemoryServiceDeps) {
+    this.#deps = deps;
+  }
+
+  /** Writes one entry. @throws ApiError `memory_read_only`, `version_mismatch`, `memory_quota_exceeded` */
+  async write(
+    agentId: string,
+    input: EntryInput,
+    condition: Condition,
+    operation: Operation,
+  ): Promise<{ entry: PresentedEntry; isNew: boolean }> {
+    requireWritable(input);
+    const embedding = await this.#deps.embedder.embed(meaningOf(input.key, input.value), { owner: agentId });
+    const at = this.#deps.now();
+    const [written] = await writeEntries(this.#deps, {
+      agentId,
+      drafts: [toDraft(input, at, embedding)],
+      condition,
+      now: at,
+      writeId: operation.newId("mem", at),
+      mayHaveRun: operation.isRepeatable,
+    });
+    const { record, outcome } = written as Written;
+    return { entry: presentEntry(record), isNew: outcome === "created" };
+  }
+
+  /** Writes several entries, all or none. They are embedded later. */
+  async writeBatch(agentId: string, inputs: readonly EntryInput[], operation: Operation): Promise<PresentedEntry[]> {
+    inputs.forEach(requireWritable);
+    requireDistinct(inputs);
+    const at = this.#deps.now();
+    const written = await writeEntries(this.#deps, {
+      agentId,
+      drafts: inputs.map((input) => toDraft(input, at)),
+      now: at,
+      writeId: operation.newId("mem", at),
+      mayHaveRun: operation.isRepeatable,
+    });
+    return written.map(({ record }) => presentEntry(record));
+  }
+
+  /**
+   * Writes the entries of an export that differ from the stored ones. Importing the same entries again changes nothing,
+   * because an exported entry keeps its expiry.
+   */
+  async importEntries(agentId: string, inputs: readonly ImportInput[], operation: Operation): Promise<ImportReport> {
+    requireDistinct(inputs);
+    const at = this.#deps.now();
+    const skipped: ImportReport["skipped"] = [];
+    const drafts = inputs.flatMap((input, index): EntryDraft[] => {
+      const { key, namespace } = input;
+      const draft = toDraft({ ...input, ttlSeconds: input.ttlSeconds ?? MEMORY_TTL_SECONDS.default }, at);
+      const expiresAt = input.expiresAt == null ? draft.expiresAt : new Date(input.expiresAt);
+      const isAudit = namespace === AUDIT_NAMESPACE;
+      if (!isAudit && expiresAt > at) return [{ ...draft, expiresAt: capped(expiresAt, at) }];
+      skipped.push({ index, key, namespace, reason: isAudit ? "audit" : "expired" });
+      return [];
+    });
+    const order = { agentId, drafts, now: at, mayHaveRun: operation.isRepeatable, skipsEqual: true };
+    const written =
+      drafts.length === 0 ? [] : await writeEntries(this.#deps, { ...order, writeId: operation.newId("mem", at) });
+    const countOf = (wanted: Written["outcome"]) => written.filter(({ outcome }) => outcome === wanted).length;
+    return { created: countOf("created"), updated: countOf("updated"), unchanged: countOf("unchanged"), skipped };
+  }
+
+  /**
+   * Adds 90 days to an entry's life. A repeat returns the current entry.
+   * @throws ApiError `not_found`, `memory_read_only`, `version_mismatch`, `memory_renewal_limit_reached`
+   */
+  async renew(agentId: string, name: EntryName, condition: Condition, operation: Operation): Promise<PresentedEntry> {
+    const renewed = await this.#changeEntry(
+      agentId,
+      name,
+      condition,
+      operation,
+      async ({ record, totals, session, at }) => {
+        const expiresAt = new Date(record.expiresAt.getTime() + MEMORY_RENEWAL_SECONDS * SECOND_MS);
+        if (expiresAt > latestEnd(at)) {
+          const details = { expiresAt: record.expiresAt.toISOString(), latest: latestEnd(at).toISOString() };
+          throw new ApiError("memory_renewal_limit_reached", { details });
+        }
+        const change = { expiresAt, change: totals.changes };
+        await this.#deps.models.entries.updateOne({ _id: record._id }, { $set: change }, { session });
+        return presentEntry({ ...record, ...change });
+      },
+    );
+    return renewed ?? this.#deps.reader.read(agentId, name);
+  }
+
+  /**
+   * Deletes an entry with its history. A repeat doesn't delete an entry that was written under the same name since.
+   * @throws ApiError `not_found`, `memory_read_only`, `version_mismatch`
+   */
+  async remove(agentId: string, name: EntryName, condition: Condition, operation: Operation): Promise<void> {
+    await this.#changeEntry(agentId, name, condition, operation, ({ record, totals, session, at }) =>
+      removeEntries(this.#deps.models, totals, [record], at, session),
+    );
   }
 
   /**
@@ -78,7 +171,7 @@ export function createMemoryService({ connection, models, reader, quota, embedde
    * @returns undefined if the operation has already taken effect: the entry may have changed or been replaced since
    * @throws ApiError `memory_read_only`, `not_found`, `version_mismatch`
    */
-  async function changeEntry<T>(
+  async #changeEntry<T>(
     agentId: string,
     name: EntryName,
     condition: Condition,
@@ -91,6 +184,7 @@ export function createMemoryService({ connection, models, reader, quota, embedde
     }) => Promise<T>,
   ): Promise<T | undefined> {
     requireWritable(name);
+    const { connection, models, now } = this.#deps;
     const at = now();
     const doneId = `${agentId}|${operation.newId("mem", at)}`;
     return withTransaction(connection, async (session) => {
@@ -113,102 +207,12 @@ export function createMemoryService({ connection, models, reader, quota, embedde
       return changed;
     });
   }
+}
 
-  return {
-    /** Writes one entry. @throws ApiError `memory_read_only`, `version_mismatch`, `memory_quota_exceeded` */
-    async write(
-      agentId: string,
-      input: EntryInput,
-      condition: Condition,
-      operation: Operation,
-    ): Promise<{ entry: PresentedEntry; isNew: boolean }> {
-      requireWritable(input);
-      const embedding = await embedder.embed(meaningOf(input.key, input.value), { owner: agentId });
-      const at = now();
-      const [written] = await writer.write({
-        agentId,
-        drafts: [toDraft(input, at, embedding)],
-        condition,
-        now: at,
-        writeId: operation.newId("mem", at),
-        mayHaveRun: operation.isRepeatable,
-      });
-      const { record, outcome } = written as Written;
-      return { entry: presentEntry(record), isNew: outcome === "created" };
-    },
-
-    /** Writes several entries, all or none. They are embedded later. */
-    async writeBatch(agentId: string, inputs: readonly EntryInput[], operation: Operation): Promise<PresentedEntry[]> {
-      inputs.forEach(requireWritable);
-      requireDistinct(inputs);
-      const at = now();
-      const written = await writer.write({
-        agentId,
-        drafts: inputs.map((input) => toDraft(input, at)),
-        now: at,
-        writeId: operation.newId("mem", at),
-        mayHaveRun: operation.isRepeatable,
-      });
-      return written.map(({ record }) => presentEntry(record));
-    },
-
-    /**
-     * Writes the entries of an export that differ from the stored ones. Importing the same entries again changes nothing,
-     * because an exported entry keeps its expiry.
-     */
-    async importEntries(agentId: string, inputs: readonly ImportInput[], operation: Operation): Promise<ImportReport> {
-      requireDistinct(inputs);
-      const at = now();
-      const skipped: ImportReport["skipped"] = [];
-      const drafts = inputs.flatMap((input, index): EntryDraft[] => {
-        const { key, namespace } = input;
-        const draft = toDraft({ ...input, ttlSeconds: input.ttlSeconds ?? MEMORY_TTL_SECONDS.default }, at);
-        const expiresAt = input.expiresAt == null ? draft.expiresAt : new Date(input.expiresAt);
-        const isAudit = namespace === AUDIT_NAMESPACE;
-        if (!isAudit && expiresAt > at) return [{ ...draft, expiresAt: capped(expiresAt, at) }];
-        skipped.push({ index, key, namespace, reason: isAudit ? "audit" : "expired" });
-        return [];
-      });
-      const order = { agentId, drafts, now: at, mayHaveRun: operation.isRepeatable, skipsEqual: true };
-      const written = drafts.length === 0 ? [] : await writer.write({ ...order, writeId: operation.newId("mem", at) });
-      const countOf = (wanted: Written["outcome"]) => written.filter(({ outcome }) => outcome === wanted).length;
-      return { created: countOf("created"), updated: countOf("updated"), unchanged: countOf("unchanged"), skipped };
-    },
-
-    /**
-     * Adds 90 days to an entry's life. A repeat returns the current entry.
-     * @throws ApiError `not_found`, `memory_read_only`, `version_mismatch`, `memory_renewal_limit_reached`
-     */
-    async renew(agentId: string, name: EntryName, condition: Condition, operation: Operation): Promise<PresentedEntry> {
-      const renewed = await changeEntry(
-        agentId,
-        name,
-        condition,
-        operation,
-        async ({ record, totals, session, at }) => {
-          const expiresAt = new Date(record.expiresAt.getTime() + MEMORY_RENEWAL_SECONDS * SECOND_MS);
-          if (expiresAt > latestEnd(at)) {
-            const details = { expiresAt: record.expiresAt.toISOString(), latest: latestEnd(at).toISOString() };
-            throw new ApiError("memory_renewal_limit_reached", { details });
-          }
-          const change = { expiresAt, change: totals.changes };
-          await models.entries.updateOne({ _id: record._id }, { $set: change }, { session });
-          return presentEntry({ ...record, ...change });
-        },
-      );
-      return renewed ?? reader.read(agentId, name);
-    },
-
-    /**
-     * Deletes an entry with its history. A repeat doesn't delete an entry that was written under the same name since.
-     * @throws ApiError `not_found`, `memory_read_only`, `version_mismatch`
-     */
-    async remove(agentId: string, name: EntryName, condition: Condition, operation: Operation): Promise<void> {
-      await changeEntry(agentId, name, condition, operation, ({ record, totals, session, at }) =>
-        removeEntries(models, totals, [record], at, session),
-      );
-    },
-  };
+function toDraft(input: EntryInput, at: Date, embedding: StoredEmbedding | null = null): EntryDraft {
+  const { namespace, key, value, tags, ttlSeconds } = input;
+  const expiresAt = new Date(at.getTime() + ttlSeconds * SECOND_MS);
+  return { namespace, key, valueJson: JSON.stringify(value), tags, ttlSeconds, expiresAt, embedding };
 }
 
 /** The latest allowed expiry of an entry. */
@@ -219,5 +223,3 @@ function latestEnd(at: Date): Date {
 function capped(expiresAt: Date, at: Date): Date {
   return expiresAt > latestEnd(at) ? latestEnd(at) : expiresAt;
 }
-
-export type MemoryService = ReturnType<typeof createMemoryService>;

@@ -43,8 +43,8 @@ export interface Written {
   outcome: "created" | "updated" | "unchanged";
 }
 
-/** Dependencies of the writer. */
-export interface WriterDeps {
+/** Dependencies of a write. */
+interface WriterDeps {
   connection: Connection;
   models: MemoryModels;
   quota: MemoryQuota;
@@ -76,107 +76,145 @@ function earlierVersion({ _id, version, valueJson, tags, bytes, writeId, updated
   return earlier;
 }
 
-/** Writes entries, their histories and the agent's totals in one transaction. */
-export function createWriter({ connection, models, quota }: WriterDeps) {
-  const { entries, versions } = models;
+/** The results of an earlier run of the same request; undefined if none has written. */
+async function writtenBefore(
+  versions: MemoryModels["versions"],
+  writeId: string,
+  records: readonly EntryContent[],
+  session: ClientSession,
+): Promise<Written[] | undefined> {
+  const ids = records.map(({ _id }) => _id);
+  const kept = await versions.find({ entryId: { $in: ids }, writeId }, { entryId: 1, version: 1 }, { session }).lean();
+  const versionOf = new Map<string, number>([
+    ...kept.map(({ entryId, version }) => [entryId, version] as const),
+    ...records.flatMap((record) => (record.writeId === writeId ? [[record._id, record.version] as const] : [])),
+  ]);
+  if (versionOf.size === 0) return undefined;
+  return records.map((record): Written => ({ record, outcome: outcomeOf(versionOf.get(record._id) ?? 1) }));
+}
 
-  /** The results of an earlier run of the same request; undefined if none has written. */
-  async function writtenBefore(order: WriteOrder, stored: ReadonlyMap<string, EntryContent>, session: ClientSession) {
-    const records = order.drafts.flatMap((draft) => stored.get(entryIdOf(order.agentId, draft)) ?? []);
-    const ids = records.map(({ _id }) => _id);
-    const kept = await versions
-      .find({ entryId: { $in: ids }, writeId: order.writeId }, { entryId: 1, version: 1 }, { session })
-      .lean();
-    const versionOf = new Map<string, number>([
-      ...kept.map(({ entryId, version }) => [entryId, version] as const),
-      ...records.flatMap(({ _id, version, writeId }) => (writeId === order.writeId ? [[_id, version] as const] : [])),
-    ]);
-    if (versionOf.size === 0) return undefined;
-    return records.map((record): Written => ({ record, outcome: outcomeOf(versionOf.get(record._id) ?? 1) }));
+/** What a draft finds: the stored entry, even an expired one, and the size of the version that it pushes out. */
+interface Found {
+  known: EntryContent | undefined;
+  trimmedBytes: number;
+  /** Number of the change. */
+  change: number;
+}
+
+/** The effect of a draft. */
+interface Change {
+  written: Written;
+  /** Undefined for an unchanged entry. */
+  replacement?: EntryRecord;
+  /** The content that becomes an earlier version. */
+  earlier?: EntryContent | undefined;
+  /** An expired entry is replaced, and its history goes. */
+  replacesExpired: boolean;
+  added: { entries: number; bytes: number };
+}
+
+/** @throws ApiError `version_mismatch` */
+function changeBy(draft: EntryDraft, order: WriteOrder, { known, trimmedBytes, change }: Found): Change {
+  const { agentId, condition, now } = order;
+  // An expired entry counts as missing, so this write creates a new one.
+  const current = known !== undefined && known.expiresAt > now ? known : undefined;
+  if (condition !== undefined) requireVersion(condition, current?.version ?? null);
+  if (current !== undefined && order.skipsEqual === true && isEqual(current, draft)) {
+    return {
+      written: { record: current, outcome: "unchanged" },
+      replacesExpired: false,
+      added: { entries: 0, bytes: 0 },
+    };
   }
+  const { namespace, key, valueJson, tags, ttlSeconds, expiresAt, embedding } = draft;
+  const earlierBytes = current === undefined ? 0 : current.earlierBytes + current.bytes - trimmedBytes;
+  const record: EntryRecord = {
+    _id: entryIdOf(agentId, draft),
+    agentId,
+    namespace,
+    key,
+    valueJson,
+    tags,
+    bytes: countBytes(draft),
+    earlierBytes,
+    version: (current?.version ?? 0) + 1,
+    writeId: order.writeId,
+    ttlSeconds,
+    expiresAt,
+    embedding,
+    change,
+    createdAt: current?.createdAt ?? now,
+    updatedAt: now,
+  };
+  const before = known === undefined ? 0 : known.bytes + known.earlierBytes;
+  return {
+    written: { record, outcome: outcomeOf(record.version) },
+    replacement: record,
+    earlier: current,
+    replacesExpired: known !== undefined && current === undefined,
+    added: { entries: known === undefined ? 1 : 0, bytes: record.bytes + earlierBytes - before },
+  };
+}
 
-  async function writeIn(session: ClientSession, order: WriteOrder): Promise<Written[]> {
-    const { agentId, drafts, condition, now } = order;
+/**
+ * Writes entries, their histories and the agent's totals in one transaction.
+ * @throws ApiError `version_mismatch`, `memory_quota_exceeded`
+ */
+export function writeEntries({ connection, models, quota }: WriterDeps, order: WriteOrder): Promise<Written[]> {
+  const { entries, versions } = models;
+  const { agentId, drafts } = order;
+  const ids = drafts.map((draft) => entryIdOf(agentId, draft));
+  return withTransaction(connection, async (session) => {
     const totals = await startChange(models, agentId, session);
-    const ids = drafts.map((draft) => entryIdOf(agentId, draft));
     const found = await entries.find({ _id: { $in: ids } }, { embedding: 0 }, { session }).lean();
     const stored = new Map(found.map((record) => [record._id, record]));
     if (order.mayHaveRun) {
-      const before = await writtenBefore(order, stored, session);
+      const inOrder = ids.flatMap((id) => stored.get(id) ?? []);
+      const before = await writtenBefore(versions, order.writeId, inOrder, session);
       if (before !== undefined) return before;
     }
-
-    const overdue = drafts.flatMap((draft) => {
-      const version = (stored.get(entryIdOf(agentId, draft))?.version ?? 0) + 1 - MEMORY_VERSIONS;
-      return version > 0 ? [`${entryIdOf(agentId, draft)}|${version}`] : [];
-    });
+    const overdue = found.flatMap(({ _id, version }) =>
+      version < MEMORY_VERSIONS ? [] : [`${_id}|${version + 1 - MEMORY_VERSIONS}`],
+    );
     const trimmed = await versions.find({ _id: { $in: overdue } }, { entryId: 1, bytes: 1 }, { session }).lean();
     const trimmedBytes = new Map(trimmed.map(({ entryId, bytes }) => [entryId, bytes]));
-
-    const added = { entries: 0, bytes: 0 };
-    const changed: EntryRecord[] = [];
-    const earlier: EarlierVersionRecord[] = [];
-    const expired: string[] = [];
-    const written = drafts.map((draft): Written => {
-      const _id = entryIdOf(agentId, draft);
-      const known = stored.get(_id);
-      const current = known !== undefined && known.expiresAt > now ? known : undefined;
-      if (condition !== undefined) requireVersion(condition, current?.version ?? null);
-      if (current !== undefined && order.skipsEqual === true && isEqual(current, draft)) {
-        return { record: current, outcome: "unchanged" };
-      }
-      // An expired entry counts as missing, so this write creates a new one.
-      if (known !== undefined && current === undefined) expired.push(_id);
-      if (current !== undefined) earlier.push(earlierVersion(current));
-      const earlierBytes =
-        current === undefined ? 0 : current.earlierBytes + current.bytes - (trimmedBytes.get(_id) ?? 0);
-      const record: EntryRecord = {
-        _id,
-        agentId,
-        namespace: draft.namespace,
-        key: draft.key,
-        valueJson: draft.valueJson,
-        tags: draft.tags,
-        bytes: countBytes(draft),
-        earlierBytes,
-        version: (current?.version ?? 0) + 1,
-        writeId: order.writeId,
-        ttlSeconds: draft.ttlSeconds,
-        expiresAt: draft.expiresAt,
-        embedding: draft.embedding,
-        change: totals.changes,
-        createdAt: current?.createdAt ?? now,
-        updatedAt: now,
-      };
-      changed.push(record);
-      added.entries += known === undefined ? 1 : 0;
-      added.bytes += record.bytes + earlierBytes - (known === undefined ? 0 : known.bytes + known.earlierBytes);
-      return { record, outcome: outcomeOf(record.version) };
+    const changes = drafts.map((draft, index) => {
+      const id = ids[index] ?? "";
+      const facts = { known: stored.get(id), trimmedBytes: trimmedBytes.get(id) ?? 0, change: totals.changes };
+      return changeBy(draft, order, facts);
     });
-
-    await updateTotals(models, totals, added, session, quota);
+    await updateTotals(models, totals, sumOf(changes), session, quota);
+    const replaced = changes.flatMap(({ replacesExpired, written }) => (replacesExpired ? [written.record._id] : []));
     await writePlain(
       versions,
       [
-        ...(expired.length === 0 ? [] : [{ deleteMany: { filter: { entryId: { $in: expired } } } }]),
+        ...(replaced.length === 0 ? [] : [{ deleteMany: { filter: { entryId: { $in: replaced } } } }]),
         ...trimmed.map(({ _id }) => ({ deleteOne: { filter: { _id } } })),
       ],
       session,
     );
-    await insertPlain(versions, earlier, session);
+    await insertPlain(
+      versions,
+      changes.flatMap(({ earlier }) => (earlier === undefined ? [] : [earlierVersion(earlier)])),
+      session,
+    );
     await writePlain(
       entries,
       // The filter includes the agent's id, the shard key proposed in docs/operating/scaling.md, because an upsert needs it.
-      changed.map((record) => ({
-        replaceOne: { filter: { _id: record._id, agentId }, replacement: record, upsert: true, hint: BY_ID },
-      })),
+      changes.flatMap(({ replacement }) =>
+        replacement === undefined
+          ? []
+          : [{ replaceOne: { filter: { _id: replacement._id, agentId }, replacement, upsert: true, hint: BY_ID } }],
+      ),
       session,
     );
-    return written;
-  }
+    return changes.map(({ written }) => written);
+  });
+}
 
+function sumOf(changes: readonly Change[]): Change["added"] {
   return {
-    /** @throws ApiError `version_mismatch`, `memory_quota_exceeded` */
-    write: (order: WriteOrder): Promise<Written[]> => withTransaction(connection, (session) => writeIn(session, order)),
+    entries: changes.reduce((sum, { added }) => sum + added.entries, 0),
+    bytes: changes.reduce((sum, { added }) => sum + added.bytes, 0),
   };
 }
