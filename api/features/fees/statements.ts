@@ -1,4 +1,4 @@
-import type { ClientSession, Connection } from "mongoose";
+import type { Connection } from "mongoose";
 
 import type { ChainClient } from "../../chain/chain-client.ts";
 import { isDuplicateKey, withTransaction } from "../../db/connection.ts";

@@ -111,6 +111,13 @@ describe("memory entries", () => {
       assert.strictEqual((await memory.read("plan", "?version=4")).body.data.value, 4);
     });
 
+    it("an import that changes nothing keeps the oldest version", async () => {
+      for (let n = 1; n <= 50; n += 1) await memory.write("plan", n);
+      const imported = await memory.call("POST", "/import", { body: { entries: await memory.exported() } });
+      assert.strictEqual(imported.body.data.unchanged, 1, imported.text);
+      assert.strictEqual((await memory.read("plan", "?version=1")).body.data.value, 1);
+    });
+
     it("[S2.7.05] a renewal adds 90 days to an entry's life and leaves its version", async () => {
       const written = await memory.write("plan", 1, { ttlSeconds: 3_600 });
       const renewed = await memory.renew("plan");

@@ -93,67 +93,46 @@ async function writtenBefore(
   return records.map((record): Written => ({ record, outcome: outcomeOf(versionOf.get(record._id) ?? 1) }));
 }
 
-/** What a draft finds: the stored entry, even an expired one, and the size of the version that it pushes out. */
-interface Found {
-  known: EntryContent | undefined;
-  trimmedBytes: number;
-  /** Number of the change. */
-  change: number;
-}
-
-/** The effect of a draft. */
-interface Change {
-  written: Written;
+/** The effect of a draft on the entry of its name, which is there or has expired or neither. */
+interface Change extends Written {
+  current: EntryContent | undefined;
+  expired: EntryContent | undefined;
   /** Undefined for an unchanged entry. */
   replacement?: EntryRecord;
-  /** The content that becomes an earlier version. */
-  earlier?: EntryContent | undefined;
-  /** An expired entry is replaced, and its history goes. */
-  replacesExpired: boolean;
-  added: { entries: number; bytes: number };
 }
 
-/** @throws ApiError `version_mismatch` */
-function changeBy(draft: EntryDraft, order: WriteOrder, { known, trimmedBytes, change }: Found): Change {
-  const { agentId, condition, now } = order;
+const sizeOf = (record: Pick<EntryContent, "bytes" | "earlierBytes"> | undefined): number =>
+  record === undefined ? 0 : record.bytes + record.earlierBytes;
+
+/**
+ * @param found the stored entry, the bytes of the version that this one pushes out, and the number of the change
+ * @throws ApiError `version_mismatch`
+ */
+function changeBy(
+  draft: EntryDraft,
+  { agentId, condition, skipsEqual, writeId, now }: WriteOrder,
+  { known, trimmedBytes, change }: { known: EntryContent | undefined; trimmedBytes: number; change: number },
+): Change {
   // An expired entry counts as missing, so this write creates a new one.
   const current = known !== undefined && known.expiresAt > now ? known : undefined;
+  const expired = current === undefined ? known : undefined;
   if (condition !== undefined) requireVersion(condition, current?.version ?? null);
-  if (current !== undefined && order.skipsEqual === true && isEqual(current, draft)) {
-    return {
-      written: { record: current, outcome: "unchanged" },
-      replacesExpired: false,
-      added: { entries: 0, bytes: 0 },
-    };
+  if (current !== undefined && skipsEqual === true && isEqual(current, draft)) {
+    return { record: current, outcome: "unchanged", current, expired };
   }
-  const { namespace, key, valueJson, tags, ttlSeconds, expiresAt, embedding } = draft;
-  const earlierBytes = current === undefined ? 0 : current.earlierBytes + current.bytes - trimmedBytes;
   const record: EntryRecord = {
+    ...draft,
     _id: entryIdOf(agentId, draft),
     agentId,
-    namespace,
-    key,
-    valueJson,
-    tags,
     bytes: countBytes(draft),
-    earlierBytes,
+    earlierBytes: current === undefined ? 0 : sizeOf(current) - trimmedBytes,
     version: (current?.version ?? 0) + 1,
-    writeId: order.writeId,
-    ttlSeconds,
-    expiresAt,
-    embedding,
+    writeId,
     change,
     createdAt: current?.createdAt ?? now,
     updatedAt: now,
   };
-  const before = known === undefined ? 0 : known.bytes + known.earlierBytes;
-  return {
-    written: { record, outcome: outcomeOf(record.version) },
-    replacement: record,
-    earlier: current,
-    replacesExpired: known !== undefined && current === undefined,
-    added: { entries: known === undefined ? 1 : 0, bytes: record.bytes + earlierBytes - before },
-  };
+  return { record, outcome: outcomeOf(record.version), current, expired, replacement: record };
 }
 
 /**
@@ -183,21 +162,21 @@ export function writeEntries({ connection, models, quota }: WriterDeps, order: W
       const facts = { known: stored.get(id), trimmedBytes: trimmedBytes.get(id) ?? 0, change: totals.changes };
       return changeBy(draft, order, facts);
     });
-    await updateTotals(models, totals, sumOf(changes), session, quota);
-    const replaced = changes.flatMap(({ replacesExpired, written }) => (replacesExpired ? [written.record._id] : []));
+    await updateTotals(models, totals, growthBy(changes), session, quota);
+    const isChanged = new Set(changes.flatMap(({ replacement }) => replacement?._id ?? []));
+    const replaced = changes.flatMap(({ expired }) => expired?._id ?? []);
     await writePlain(
       versions,
       [
         ...(replaced.length === 0 ? [] : [{ deleteMany: { filter: { entryId: { $in: replaced } } } }]),
-        ...trimmed.map(({ _id }) => ({ deleteOne: { filter: { _id } } })),
+        ...trimmed.flatMap(({ _id, entryId }) => (isChanged.has(entryId) ? [{ deleteOne: { filter: { _id } } }] : [])),
       ],
       session,
     );
-    await insertPlain(
-      versions,
-      changes.flatMap(({ earlier }) => (earlier === undefined ? [] : [earlierVersion(earlier)])),
-      session,
+    const earlier = changes.flatMap(({ current, replacement }) =>
+      current === undefined || replacement === undefined ? [] : [earlierVersion(current)],
     );
+    await insertPlain(versions, earlier, session);
     await writePlain(
       entries,
       // The filter includes the agent's id, the shard key proposed in docs/operating/scaling.md, because an upsert needs it.
@@ -208,13 +187,17 @@ export function writeEntries({ connection, models, quota }: WriterDeps, order: W
       ),
       session,
     );
-    return changes.map(({ written }) => written);
+    return changes;
   });
 }
 
-function sumOf(changes: readonly Change[]): Change["added"] {
-  return {
-    entries: changes.reduce((sum, { added }) => sum + added.entries, 0),
-    bytes: changes.reduce((sum, { added }) => sum + added.bytes, 0),
-  };
+function growthBy(changes: readonly Change[]): MemoryQuota {
+  const growth = { entries: 0, bytes: 0 };
+  for (const { replacement, current, expired } of changes) {
+    if (replacement === undefined) continue;
+    const before = current ?? expired;
+    growth.entries += before === undefined ? 1 : 0;
+    growth.bytes += sizeOf(replacement) - sizeOf(before);
+  }
+  return growth;
 }
