@@ -27,8 +27,10 @@ export interface FuzzOptions {
   /** Base URL of the API. */
   url: string;
   facts: FuzzFacts;
-  /** Generated requests of a route, beside those that walk the bounds of its schema. */
+  /** Generated requests of a route. */
   examples: number;
+  /** Whether to walk the bounds of each schema too, with thousands of requests. */
+  walksBounds: boolean;
   seed: number;
   /** Only routes whose path matches this regular expression. */
   only: string | undefined;
@@ -84,7 +86,8 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
   };
 }
 
-async function fuzzRoutesOf(name: string, { url, facts, examples, seed, only }: FuzzOptions): Promise<FuzzReport> {
+async function fuzzRoutesOf(name: string, options: FuzzOptions): Promise<FuzzReport> {
+  const { url, facts, examples, walksBounds, seed, only } = options;
   const report = resolve(WORK, "report.json");
   mkdirSync(dirname(report), { recursive: true });
   rmSync(report, { force: true });
@@ -94,7 +97,8 @@ async function fuzzRoutesOf(name: string, { url, facts, examples, seed, only }: 
   const args = [
     ...["run", description, "--url", url, "--no-color", "--workers", String(WORKERS)],
     ...["--max-examples", String(examples), "--seed", String(seed), "--generation-database", "none"],
-    ...["--phases", "examples,coverage,fuzzing", "--continue-on-failure", "--suppress-health-check", "all"],
+    ...["--phases", ["examples", ...(walksBounds ? ["coverage"] : []), "fuzzing"].join(",")],
+    ...["--continue-on-failure", "--suppress-health-check", "all"],
     // A stream never ends, and the client waits for its end.
     ...["--exclude-path", "/api/v1/events/stream"],
     ...["--checks", "all", "--exclude-checks", REPLACED_CHECKS.join(",")],

@@ -10,16 +10,18 @@ import type { TestApi } from "../../fixtures/api.ts";
 import { checkOut, listService, openMarket } from "../../fixtures/deals.ts";
 import { announce } from "../../fixtures/event-stream.ts";
 import { limitsWith } from "../../fixtures/limits.ts";
-import { campaignSize } from "../../fixtures/nightly.ts";
+import { atNight, campaignSize } from "../../fixtures/nightly.ts";
 import { openChain } from "../../fixtures/stack.ts";
 
-/** Requests of a route, beside those that walk its bounds. `npm run test:fuzz` sets the variable. */
+/** Requests of a route. `npm run test:fuzz` sets the variable. */
 const EXAMPLES = campaignSize({
   unit: "generated requests a route",
   nightly: 1_000,
   eachPush: 5,
   variable: "FUZZ_EXAMPLES",
 });
+/** After each push, test/api/http/bounds.test.ts alone walks them. The night and the command do so here too. */
+const WALKS_BOUNDS = process.env["FUZZ_EXAMPLES"] !== undefined || atNight(true, false);
 const SEED = Number(process.env["FUZZ_SEED"] ?? "20260218");
 const ONLY = process.env["FUZZ_ONLY"];
 /** Where the command wants the report. */
@@ -83,6 +85,7 @@ describe("generated requests", () => {
     const report = await fuzz({
       url: api.url,
       examples: EXAMPLES,
+      walksBounds: WALKS_BOUNDS,
       seed: SEED,
       only: ONLY,
       facts: {
