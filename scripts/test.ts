@@ -42,7 +42,7 @@ const HELP = `usage: npm test -- [--only ${STAGES.join("|")}] [--retry-failed] [
                    [--two-processes] [--nightly] [files …]
 
 Runs the checks (lint), the contract tests, and the tests of subgraph, API, client and whole deals. They run side by side,
-three processes for two cores, each with files of one folder. They use stacks of their own (own ports, data under
+three processes for two cores, each with files of one stage. They use stacks of their own (own ports, data under
 .local/test), so \`npm start\` may run at the same time. The last line sums up all counts. A full run also compares the
 results with test/spec-lines.tsv.
 Long campaigns and the tests of unchanged tools are left to \`npm run test:nightly\` (scripts/testing/nightly.ts lists them).

@@ -15,7 +15,7 @@ const DURATIONS = join(RESULTS_DIR, "durations.json");
 /** Guesses the duration of a file that never ran and isn't among the slow ones: large files tend to be slow. */
 const BYTES_PER_SECOND = 2_000;
 /** The same for tests that start stacks, commands or compilers. */
-const BYTES_PER_SECOND_OUTSIDE_API = 200;
+const BYTES_PER_SECOND_OF_E2E = 200;
 
 /** Runs test files in turn in one process, prints what they printed and returns how each ended. */
 export async function runTestFiles({
@@ -41,7 +41,7 @@ export function expectedSeconds(file: string): number {
 
 /** Seconds that a test file takes, as listed in slow-files.json or guessed by size. */
 export function usualSeconds(file: string): number {
-  const rate = /^test\/(api|sdk)\//.test(file) ? BYTES_PER_SECOND : BYTES_PER_SECOND_OUTSIDE_API;
+  const rate = /^test\/(subgraph|api|sdk)\//.test(file) ? BYTES_PER_SECOND : BYTES_PER_SECOND_OF_E2E;
   return listed.get(file) ?? statSync(file).size / rate;
 }
 

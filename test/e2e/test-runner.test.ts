@@ -164,8 +164,8 @@ describe("the test runner", () => {
     });
   });
 
-  it("puts files of one folder together, but none that starts stacks or is left to the night", () => {
-    const together = ["test/sdk/events.test.ts", "test/sdk/waiting.test.ts"] as const;
+  it("puts files of one stage together, but none that starts stacks or is left to the night", () => {
+    const together = ["test/sdk/encryption/encryption.test.ts", "test/sdk/events.test.ts"] as const;
     const night = "test/api/analytics/market-kill.test.ts";
     const others = ["test/api/analytics/client.test.ts", "test/e2e/deals/sdk.test.ts", "test/e2e/deals/tour.test.ts"];
     assert.sameDeepMembers(groupsOf([...others, ...together, night]), [
