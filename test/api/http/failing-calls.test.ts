@@ -1,4 +1,5 @@
-// What every route that writes answers while one of the calls that it waits for fails or hangs.
+// What every route that writes answers while one of the calls that it waits for fails or hangs. What many writes call alike
+// fails with two of them in each push, and with all at night.
 import { randomUUID } from "node:crypto";
 
 import { assert } from "chai";
@@ -177,7 +178,7 @@ describe("a write while one of the calls that it waits for", () => {
       return [method, path, { ...options, headers: { ...options.headers, "idempotency-key": randomUUID() } }];
     },
   });
-  const shown = new Set<string>();
+  const shown = new Map<string, number>();
   const failEach = (write: Write, route: FaultyRoute, kinds: readonly FaultKind[]) =>
     failEachCall(keyed(write), { api: kinds === HANGING ? hurried : api, route, kinds, shown });
 

@@ -210,7 +210,7 @@ describe("a write about something real while one of the calls that it waits for"
       asksSubgraph: false,
     },
   };
-  const shown = new Set<string>();
+  const shown = new Map<string, number>();
   function ruling({ disputeId }: Disputed): PreparedRequest {
     const body = { outcome: "SellerPaid", rationale: "It was delivered" };
     return ["POST", `/api/v1/admin/disputes/${disputeId}/ruling`, { ...AS_ADMIN, body }];
