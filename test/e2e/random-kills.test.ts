@@ -11,7 +11,7 @@ import type { Network } from "../../api/config/constants.ts";
 import type { StackFacts } from "../../scripts/local/facts.ts";
 import { findFreePorts } from "../../scripts/local/ports.ts";
 import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
-import { campaignSize } from "../fixtures/nightly.ts";
+import { atNight, campaignSize } from "../fixtures/nightly.ts";
 import { seededRandom } from "../fixtures/random.ts";
 import { openChain } from "../fixtures/stack.ts";
 import type { TestChain } from "../fixtures/stack.ts";
@@ -31,7 +31,7 @@ import { ALL_AT_ONCE, isOnDisk, noProcessLeft, StackProcess, THE_STACK_ITSELF } 
 const SECONDS = campaignSize({
   unit: "seconds of deals while the stack's processes are killed",
   nightly: 600,
-  eachPush: 60,
+  eachPush: 30,
   variable: "STACK_KILL_SECONDS",
 });
 const PAIRS = 4;
@@ -48,7 +48,7 @@ const VICTIMS = [
   THE_STACK_ITSELF,
 ];
 /** Longest pauses, in milliseconds: from a start to the next kill, between reorganisations, and of a party. */
-const UNTIL_KILL_MS = 12_000;
+const UNTIL_KILL_MS = atNight(12_000, 8_000);
 const UNTIL_REORGANISATION_MS = 5_000;
 const PAUSE_MS = 600;
 const DEEPEST = 60;
