@@ -49,6 +49,11 @@ export const NIGHT_FILES: readonly NightFile[] = [
     tests: "API processes, killed between any two steps of a payment",
   },
   {
+    file: "test/e2e/commands.test.ts",
+    tests: "what each command says to `--help` and to mistakes in its arguments",
+    code: ["package.json", "scripts", "test/bench", "api/server.ts", "api/worker.ts"],
+  },
+  {
     file: "test/e2e/deals/python-client.test.ts",
     tests: "a Python client that is generated from the description",
     code: [
