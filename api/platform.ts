@@ -21,6 +21,7 @@ import type { Metrics } from "./lib/metrics.ts";
 import { DeadlineExceededError, withTimeout } from "./lib/timeout.ts";
 import { createThreadEncoder } from "./search/embedding/encoder.ts";
 import type { SentenceEncoder } from "./search/embedding/encoder.ts";
+import { checkEncoder } from "./search/encoder/files.ts";
 
 /** Connections and tools that features are built from. */
 export interface Platform {
@@ -59,10 +60,12 @@ const CHAIN_ID_PATIENCE_MS = 3_000;
 
 /**
  * Connects to the chains, the subgraphs and the database.
- * @throws DeploymentFileError, WrongChainError, DatabaseUnusableError
+ * @throws EncoderUnusableError, DeploymentFileError, WrongChainError, DatabaseUnusableError
  */
 export async function connectPlatform(options: PlatformOptions, shutdown: AbortSignal): Promise<Platform> {
-  const { env, log, clock = systemClock, embedded = createThreadEncoder(log) } = options;
+  const { env, log, clock = systemClock } = options;
+  if (options.embedded === undefined) await checkEncoder();
+  const embedded = options.embedded ?? createThreadEncoder(log);
   const chains = options.chains ?? (await connectChains(env));
   const indexers =
     options.indexers ?? byNetwork((network) => createIndexer({ network, url: env.subgraphUrls[network] }));

@@ -20,7 +20,7 @@ export interface EmbeddingProvider {
 const DEFAULT_BASE_URL = "https://api.openai.com/v1";
 const MIN_DIMENSIONS = 64;
 const MAX_DIMENSIONS = 4_096;
-/** As many as the embedded encoder's. */
+/** Enough for discovery, and every model of OpenAI's can be asked for so many. */
 const DEFAULT_DIMENSIONS = 512;
 /** OpenAI's bound in tokens. */
 const DEFAULT_TEXT_BYTES = 8_192;

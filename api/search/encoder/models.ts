@@ -19,8 +19,8 @@ type Runtime = Awaited<ReturnType<typeof loadRuntime>>;
 
 /** One processor for a text: a process embeds several at once, and leaves the other processors to the search engine. */
 const SESSION: InferenceSession.SessionOptions = { intraOpNumThreads: 1, interOpNumThreads: 1 };
-const MINILM_DIMENSIONS = 384;
-const USE_DIMENSIONS = 512;
+export const MINILM_DIMENSIONS = 384;
+export const USE_DIMENSIONS = 512;
 /** The multilingual table was compressed in so many parts, each with a scale of its own: token n is in part n modulo 17. */
 const TABLE_PARTS = 17;
 
@@ -39,7 +39,7 @@ export async function loadMiniLM(): Promise<TextModel> {
         attention_mask: input(new BigInt64Array(ids.length).fill(1n)),
         token_type_ids: input(new BigInt64Array(ids.length)),
       });
-      return unit(sumOfRows(floatsOf(states), MINILM_DIMENSIONS));
+      return unit(sumRows(readFloats(states), MINILM_DIMENSIONS));
     },
   };
 }
@@ -62,7 +62,7 @@ export async function loadMultilingual(): Promise<TextModel> {
   ) as [Float32Array, Float32Array];
 
   /** The rows of the table for tokens, one after another. */
-  function rowsOf(ids: readonly number[]): Float32Array {
+  function dequantise(ids: readonly number[]): Float32Array {
     const rows = new Float32Array(ids.length * USE_DIMENSIONS);
     for (const [place, id] of ids.entries()) {
       const part = id % TABLE_PARTS;
@@ -79,9 +79,9 @@ export async function loadMultilingual(): Promise<TextModel> {
     dimensions: USE_DIMENSIONS,
     async embed(text) {
       const ids = tokens.encode(text);
-      const emb = new runtime.Tensor("float32", rowsOf(ids), [ids.length, USE_DIMENSIONS]);
+      const emb = new runtime.Tensor("float32", dequantise(ids), [ids.length, USE_DIMENSIONS]);
       const { embedding } = await session.run({ emb });
-      return unit(floatsOf(embedding));
+      return unit(readFloats(embedding));
     },
   };
 }
@@ -94,13 +94,13 @@ function openSession(runtime: Runtime, file: EncoderFile): Promise<InferenceSess
   return runtime.InferenceSession.create(join(ENCODER_FOLDER, file), SESSION);
 }
 
-function floatsOf(output: Tensor | undefined): Float32Array {
+function readFloats(output: Tensor | undefined): Float32Array {
   if (!(output?.data instanceof Float32Array)) throw new Error("The model gave no vector");
   return output.data;
 }
 
 /** The sum of vectors that stand one after another. */
-function sumOfRows(rows: Float32Array, dimensions: number): Float32Array {
+function sumRows(rows: Float32Array, dimensions: number): Float32Array {
   const sum = new Float32Array(dimensions);
   for (let index = 0; index < rows.length; index += 1) {
     (sum[index % dimensions] as number) += rows[index] as number;

@@ -13,7 +13,7 @@ const CONTINUES = 0x80;
 const NOTHING = Buffer.alloc(0);
 
 /** The fields of a protobuf message in their order. @throws Error if it isn't one */
-export function* fieldsOf(message: Buffer): Generator<Field> {
+export function* readFields(message: Buffer): Generator<Field> {
   let position = 0;
   function readVarint(): number {
     let value = 0;

@@ -1,6 +1,6 @@
 import { Normalizer } from "./normalizer.ts";
 import { PieceTrie } from "./piece-trie.ts";
-import { fieldsOf } from "./protobuf.ts";
+import { readFields } from "./protobuf.ts";
 
 /** Fields of the model, of a piece, and of the normalisation (sentencepiece_model.proto). */
 const MODEL = { piece: 1, normalizer: 3 };
@@ -32,9 +32,9 @@ export class SentencePiece {
     const ids = new Map<string, number>();
     let charsMap: Buffer | undefined;
     let least = Infinity;
-    for (const { number, bytes } of fieldsOf(model)) {
+    for (const { number, bytes } of readFields(model)) {
       if (number === MODEL.normalizer) {
-        charsMap = [...fieldsOf(bytes)].find((field) => field.number === CHARS_MAP)?.bytes;
+        charsMap = [...readFields(bytes)].find((field) => field.number === CHARS_MAP)?.bytes;
       } else if (number === MODEL.piece) {
         const { text, score, type } = readPiece(bytes);
         if (type === NORMAL) {
@@ -82,7 +82,7 @@ export class SentencePiece {
 
 function readPiece(message: Buffer): { text: string; score: number; type: number } {
   const piece = { text: "", score: 0, type: NORMAL };
-  for (const { number, bytes, value } of fieldsOf(message)) {
+  for (const { number, bytes, value } of readFields(message)) {
     if (number === PIECE.text) piece.text = bytes.toString();
     else if (number === PIECE.score) piece.score = bytes.readFloatLE();
     else if (number === PIECE.type) piece.type = value;

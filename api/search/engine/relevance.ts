@@ -1,22 +1,32 @@
 import type { Encoding } from "../embedding/encoder.ts";
 
-/*
- * The numbers below were tuned on the first query of each case in test/fixtures/relevance.ts, and those about words on the
- * tuning half of test/bench/discovery. What they reach is measured with other queries.
- */
+/** How an encoder's cosines are read. Each encoder has a scale of its own, and the embedded one has two. */
+interface Scale {
+  /** Minimum cosine of a document that answers a query. Unrelated sentences stay below it. */
+  leastCosine: number;
+  /** The same for a query of words that the encoder mostly doesn't know. Gibberish stays below it. */
+  leastCosineOfUnknownWords: number;
+  /**
+   * Maximum that matching words add to the cosine. They add it by the share of the query's words that match: a single rare one
+   * otherwise counts more than the meaning of all.
+   */
+  wordWeight: number;
+}
 
-/** Minimum cosine of a document that answers a query. Unrelated English sentences stay below it. */
-const LEAST_COSINE = 0.28;
-/** The same for a query whose words the encoder knows only by their syllables. Gibberish stays below it. */
-const LEAST_COSINE_OF_UNKNOWN_WORDS = 0.42;
+/**
+ * The scales of the embedded encoder, by the query's language, were tuned on the tuning half of test/bench/discovery. What they reach is
+ * measured with other queries.
+ */
+const SCALES: Readonly<Record<NonNullable<Encoding["language"]>, Scale>> = {
+  english: { leastCosine: 0.15, leastCosineOfUnknownWords: 0.24, wordWeight: 0.05 },
+  // The cosine is that of one part, so it is smaller.
+  other: { leastCosine: 0.13, leastCosineOfUnknownWords: 0.13, wordWeight: 0.05 },
+};
+/** Of an embedding server, and of a query without a vector. */
+const OTHER_ENCODERS: Scale = { leastCosine: 0.28, leastCosineOfUnknownWords: 0.42, wordWeight: 0.25 };
 const LEAST_KNOWN_WORD_SHARE = 0.3;
 /** Share of a query's words that makes a document an answer regardless of its meaning. */
 const LEAST_WORD_COVERAGE = 0.5;
-/**
- * Maximum that matching words add to the cosine. They add it by the share of the query's words that match: a single rare one
- * otherwise counts more than the meaning of all.
- */
-const WORD_WEIGHT = 0.25;
 /** Word score (BM25) that adds half of that. */
 const HALF_WORD_SCORE = 10;
 
@@ -48,11 +58,12 @@ export function computeRelevance(
   closeness: number,
   match: WordMatch,
 ): RelevanceParts | undefined {
+  const scale = encoding?.language === undefined ? OTHER_ENCODERS : SCALES[encoding.language];
   const isKnown = encoding !== null && encoding.knownWordShare >= LEAST_KNOWN_WORD_SHARE;
-  const leastCosine = isKnown ? LEAST_COSINE : LEAST_COSINE_OF_UNKNOWN_WORDS;
+  const leastCosine = isKnown ? scale.leastCosine : scale.leastCosineOfUnknownWords;
   if (closeness < leastCosine && match.coverage < LEAST_WORD_COVERAGE) return undefined;
   const { score, coverage } = match;
-  return { meaning: Math.max(0, closeness), words: (WORD_WEIGHT * coverage * score) / (score + HALF_WORD_SCORE) };
+  return { meaning: Math.max(0, closeness), words: (scale.wordWeight * coverage * score) / (score + HALF_WORD_SCORE) };
 }
 
 /** The relevance of a document, 0 to 1. */

@@ -144,10 +144,10 @@ export const SEARCH_FAULTS: ApiMutant[] = [
   },
   {
     fault: "a query in another language finds what is near at random",
-    file: "search/encode-query.ts",
-    from: "encoding !== null && isUnderstood(query, encoding) ? encoding : null,",
-    to: "encoding !== null && isUnderstood(query, encoding) ? encoding : encoding,",
-    tests: ["discovery/discovery.test.ts"],
+    file: "search/encoder/pair.ts",
+    from: 'use === "query" && language === "other"',
+    to: 'use !== "query" && language === "other"',
+    tests: ["search/query-language.test.ts"],
   },
   {
     fault: "discover ignores the wanted trust",

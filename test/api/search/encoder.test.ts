@@ -31,7 +31,7 @@ describe("the sentence encoder", () => {
     for (const answer of answers) {
       mock.timers.tick(59_000);
       const { vector } = await answer;
-      assert.strictEqual(vector.length, 512);
+      assert.strictEqual(vector.length, 896);
     }
   });
 

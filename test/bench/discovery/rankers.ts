@@ -69,7 +69,7 @@ function wordsRanker(table: Table): Ranker {
 async function hybridRanker(table: Table, words: Ranker, encoder: SentenceEncoder): Promise<Ranker> {
   const fusion = await rerankers.RRFReranker.create();
   return async (query) => {
-    const { vector } = await encoder.encode(query);
+    const { vector } = await encoder.encode(query, { as: "query" });
     const nearest = table.query().nearestTo(vector).distanceType("cosine").limit(FUSED_PLACES);
     if ((await words(query)).length === 0) return slugsOf(await nearest.toArray()).slice(0, RESULTS);
     const fused = nearest.fullTextSearch(query, { columns: "words" }).rerank(fusion);
@@ -79,7 +79,7 @@ async function hybridRanker(table: Table, words: Ranker, encoder: SentenceEncode
 
 function vectorsRanker(vectors: ReadonlyMap<string, Float32Array>, encoder: SentenceEncoder): Ranker {
   return async (query) => {
-    const { vector } = await encoder.encode(query);
+    const { vector } = await encoder.encode(query, { as: "query" });
     return [...vectors]
       .map(([slug, other]) => ({ slug, closeness: cosine(vector, other) }))
       .sort((left, right) => right.closeness - left.closeness)
@@ -135,9 +135,10 @@ function cachedEncoder(encoder: SentenceEncoder): SentenceEncoder {
   const known = new Map<string, Promise<Encoding>>();
   return {
     ...encoder,
-    encode(text) {
-      const encoding = known.get(text) ?? encoder.encode(text);
-      known.set(text, encoding);
+    encode(text, options) {
+      const key = `${options?.as ?? "document"} ${text}`;
+      const encoding = known.get(key) ?? encoder.encode(text, options);
+      known.set(key, encoding);
       return encoding;
     },
   };

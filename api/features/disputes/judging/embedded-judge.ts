@@ -38,7 +38,7 @@ const MET_COSINE = 0.4;
 /** A check with fewer terms of its own is about too little to be recognised. */
 const LEAST_TERMS = 2;
 /** A payload is about something else if no passage is closer than this to anything agreed, and no term is shared. */
-const UNRELATED_COSINE = 0.3;
+const UNRELATED_COSINE = 0.18;
 /** Texts with fewer words may share none by chance. */
 const LEAST_WORDS_OF_PAYLOAD = 25;
 const LEAST_TERMS_OF_REQUEST = 5;
@@ -127,7 +127,7 @@ class JudgedPayload {
   }
 
   #encode(text: string) {
-    const encoding = this.#known.get(text) ?? this.#encoder.encode(text);
+    const encoding = this.#known.get(text) ?? this.#encoder.encode(text, { isEnglishAlone: true });
     this.#known.set(text, encoding);
     return untilAborted(encoding, this.#signal);
   }

@@ -22,15 +22,15 @@ const LEAST_WORDS = 25;
 const WORDS_PER_NUMBER = 3;
 /** Longer payloads aren't read to their end. */
 const MOST_CHARACTERS = 24_000;
-/** Maximum characters of a text that is encoded as one: the encoder blurs longer texts. */
-const PORTION = 2_000;
+/** Maximum characters of a text that is encoded as one: the encoder reads 256 tokens. */
+const PORTION = 1_000;
 /** Passages of either side that are compared. */
 const MOST_PASSAGES = 24;
 /** Closeness that no portion of the payload reaches: to the request, to title and description and request together. */
-const REQUEST_COSINE = 0.28;
-const AGREED_COSINE = 0.3;
+const REQUEST_COSINE = 0.12;
+const AGREED_COSINE = 0.14;
 /** Closeness that no passage of the payload reaches to one of the request. */
-const PASSAGE_COSINE = 0.35;
+const PASSAGE_COSINE = 0.24;
 /** Words that any two texts may share by chance: "first", "week", "may". */
 const CHANCE_TERMS = 2;
 
