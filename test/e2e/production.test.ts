@@ -1,9 +1,21 @@
 import { execFile } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
 import { expect } from "chai";
+
+import { testVariables } from "../fixtures/environment.ts";
 
 /** A folder with the contents of the image: the API's sources, and the packages of `npm ci --omit=dev` but for graph-node. */
 function productionFolder(): string {
@@ -29,6 +41,44 @@ function productionFolder(): string {
   }
   return dir;
 }
+
+/** Nothing listens there: a process that ends for its encoder hasn't looked for anything else. */
+const NOWHERE = { rpcUrl: "http://127.0.0.1:9", subgraphUrl: "http://127.0.0.1:9" };
+const COMPLETE = {
+  ...testVariables({
+    mongodbUri: "",
+    networks: { "base-sepolia": NOWHERE, base: NOWHERE },
+    deployments: { "base-sepolia": "none.json", base: "none.json" },
+  }),
+  MONGODB_URI: "mongodb://127.0.0.1:9/market?replicaSet=rs0",
+};
+
+/** Damages a production folder; returns what mends it. */
+const DAMAGES: Readonly<Record<string, { message: string; damage: (dir: string) => () => void }>> = {
+  "a byte of the encoder's files is wrong": {
+    message: "sp.model has the SHA-256",
+    damage(dir) {
+      const path = join(dir, "api/search/encoder/sp.model");
+      const right = readFileSync(path);
+      const wrong = Buffer.from(right);
+      wrong.writeUInt8(wrong.readUInt8(1_000) ^ 1, 1_000);
+      writeFileSync(path, wrong);
+      return () => {
+        writeFileSync(path, right);
+      };
+    },
+  },
+  "the encoder's runtime doesn't load": {
+    message: `doesn't load on ${process.platform} ${process.arch}`,
+    damage(dir) {
+      const path = join(dir, "node_modules/onnxruntime-node");
+      renameSync(path, `${path}-away`);
+      return () => {
+        renameSync(`${path}-away`, path);
+      };
+    },
+  },
+};
 
 describe("a production install", () => {
   let dir: string;
@@ -63,6 +113,41 @@ describe("a production install", () => {
     });
     expect(output).to.equal("true true\n");
   });
+
+  it("embeds texts without anything but its files", async () => {
+    const script = `
+      const { loadPair } = await import("./api/search/encoder/pair.ts");
+      const { vector } = await (await loadPair())("translate my contract", "query");
+      console.log(vector.length);`;
+    const output = await new Promise<string>((done) => {
+      const args = ["--input-type=module", "--eval", script];
+      execFile(process.execPath, args, { cwd: dir, env: {} }, (_error, stdout, stderr) => {
+        done(stdout + stderr);
+      });
+    });
+    expect(output).to.equal("896\n");
+  });
+
+  for (const [when, { message, damage }] of Object.entries(DAMAGES)) {
+    for (const main of ["api/server.ts", "api/worker.ts"]) {
+      it(`ends ${main} at once if ${when}, with one line that says so`, async () => {
+        const mend = damage(dir);
+        try {
+          const { code, output } = await new Promise<{ code: number | null; output: string }>((done) => {
+            const child = execFile(process.execPath, [main], { cwd: dir, env: COMPLETE }, (_error, stdout, stderr) => {
+              done({ code: child.exitCode, output: stdout + stderr });
+            });
+          });
+          expect(code, output).to.equal(1);
+          const lines = output.trim().split("\n");
+          expect(lines, output).to.have.length(1);
+          expect((JSON.parse(lines[0] ?? "") as { msg: string }).msg).to.include(message);
+        } finally {
+          mend();
+        }
+      });
+    }
+  }
 
   for (const main of ["api/server.ts", "api/worker.ts"]) {
     it(`holds every file and package that ${main} loads`, async () => {
