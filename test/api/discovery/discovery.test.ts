@@ -191,7 +191,11 @@ describe("discovery", () => {
       });
       await until("translate my letters", (ids) => ids.includes(translator));
       await until("ouvrir une boulangerie", (ids) => ids[0] === bakery);
-      for (const query of ["Wer übersetzt meine Briefe ins Englische?", "necesito traducir unos documentos", "请翻译我的信"]) {
+      for (const query of [
+        "Wer übersetzt meine Briefe ins Englische?",
+        "necesito traducir unos documentos",
+        "请翻译我的信",
+      ]) {
         assert.strictEqual(idsOf(await discover({ query }))[0], translator, query);
       }
       for (const query of [
