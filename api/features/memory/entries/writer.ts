@@ -163,13 +163,13 @@ export function writeEntries({ connection, models, quota }: WriterDeps, order: W
       return changeBy(draft, order, facts);
     });
     await updateTotals(models, totals, growthBy(changes), session, quota);
-    const isChanged = new Set(changes.flatMap(({ replacement }) => replacement?._id ?? []));
+    const changedIds = new Set(changes.flatMap(({ replacement }) => replacement?._id ?? []));
     const replaced = changes.flatMap(({ expired }) => expired?._id ?? []);
     await writePlain(
       versions,
       [
         ...(replaced.length === 0 ? [] : [{ deleteMany: { filter: { entryId: { $in: replaced } } } }]),
-        ...trimmed.flatMap(({ _id, entryId }) => (isChanged.has(entryId) ? [{ deleteOne: { filter: { _id } } }] : [])),
+        ...trimmed.flatMap(({ _id, entryId }) => (changedIds.has(entryId) ? [{ deleteOne: { filter: { _id } } }] : [])),
       ],
       session,
     );
