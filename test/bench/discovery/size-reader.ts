@@ -65,12 +65,12 @@ async function timed(samples: number[], work: () => Promise<unknown>): Promise<v
 const queryOf = (turn: number) => texts[(turn * STRIDE) % texts.length] ?? "";
 const ask = async (turn: number) => {
   const text = queryOf(turn);
-  await table.search(listingFormat, { text, encoding: encoder.encode(text) }, filter, CANDIDATES);
+  await table.search(listingFormat, { text, encoding: encoder.encode(text, { as: "query" }) }, filter, CANDIDATES);
 };
 
 /** What a search by meaning finds of the ten listings nearest to a query. It compares only a part of all vectors. */
 async function compareWithNearest(turn: number): Promise<{ recall: number; cosineLost: number }> {
-  const encoding = await encoder.encode(queryOf(turn));
+  const encoding = await encoder.encode(queryOf(turn), { as: "query" });
   const exact = (await engine
     .vectorSearch(encoding.vector)
     .distanceType("cosine")
@@ -97,7 +97,7 @@ const startedAt = performance.now();
 if (task.forMs === undefined) {
   for (let turn = 0; turn < (task.queries ?? 0); turn += 1) {
     await timed(search, () => ask(turn));
-    await timed(encode, () => encoder.encode(queryOf(turn)));
+    await timed(encode, () => encoder.encode(queryOf(turn), { as: "query" }));
     const id = `lst_${String((turn * STRIDE) % rows).padStart(8, "0")}`;
     await timed(byId, () => engine.query().where(`id = '${id}'`).select(["document"]).limit(1).toArray());
   }
