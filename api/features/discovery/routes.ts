@@ -21,7 +21,9 @@ const RELEVANCE_DIGITS = 4;
 
 const discoverBody = z
   .strictObject({
-    query: textSchema({ kind: "query", max: QUERY_MAX_LENGTH }).meta({ description: "What to find, in English" }),
+    query: textSchema({ kind: "query", max: QUERY_MAX_LENGTH }).meta({
+      description: "What to find, in English or in fifteen other languages",
+    }),
     filters: z
       .strictObject({
         minTrustScore: z

@@ -187,7 +187,7 @@ export type ServiceChange = {
 
 export type DiscoverRequest = {
   /**
-   * What to find, in English
+   * What to find, in English or in fifteen other languages
    */
   query: SearchQuery;
   filters?: {
