@@ -116,7 +116,7 @@ describe("a production install", () => {
 
   it("embeds texts without anything but its files", async () => {
     const script = `
-      const { loadPair } = await import("./api/search/encoder/pair.ts");
+      const { loadPair } = await import("./api/search/embedding/pair.ts");
       const { vector } = await (await loadPair())("translate my contract", "query");
       console.log(vector.length);`;
     const output = await new Promise<string>((done) => {

@@ -1,6 +1,6 @@
 import { parentPort } from "node:worker_threads";
 
-import { loadPair } from "../encoder/pair.ts";
+import { loadPair } from "./pair.ts";
 import type { EncodeAnswer, EncodeRequest } from "./encoder.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { Worker } from "node:worker_threads";
 
 import type { Logger } from "../../lib/logger.ts";
-import { PAIR_DIMENSIONS } from "../encoder/pair.ts";
-import type { PairEncoding, VectorUse } from "../encoder/pair.ts";
+import { PAIR_DIMENSIONS } from "./pair.ts";
+import type { PairEncoding, VectorUse } from "./pair.ts";
 
 /** The encoder's result for a text. */
 export interface Encoding {

@@ -144,7 +144,7 @@ export const SEARCH_FAULTS: ApiMutant[] = [
   },
   {
     fault: "a query in another language finds what is near at random",
-    file: "search/encoder/pair.ts",
+    file: "search/embedding/pair.ts",
     from: 'use === "query" && language === "other"',
     to: 'use !== "query" && language === "other"',
     tests: ["search/query-language.test.ts"],

@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { knownWordShare } from "../embedding/words.ts";
+import { ENCODER_FOLDER } from "../encoder/files.ts";
+import { loadMiniLM, loadMultilingual, MINILM_DIMENSIONS, USE_DIMENSIONS } from "../encoder/models.ts";
 import { isEnglish } from "../query-language.ts";
-import { ENCODER_FOLDER } from "./files.ts";
-import { loadMiniLM, loadMultilingual, MINILM_DIMENSIONS, USE_DIMENSIONS } from "./models.ts";
+import { knownWordShare } from "./words.ts";
 
 /**
  * What a vector is for. Documents get both parts, because queries of any language search them. A query gets the first part only if it
