@@ -134,7 +134,8 @@ describe("a production install", () => {
         const mend = damage(dir);
         try {
           const { code, output } = await new Promise<{ code: number | null; output: string }>((done) => {
-            const child = execFile(process.execPath, [main], { cwd: dir, env: COMPLETE }, (_error, stdout, stderr) => {
+            const options = { cwd: dir, env: COMPLETE, timeout: 60_000, killSignal: "SIGKILL" } as const;
+            const child = execFile(process.execPath, [main], options, (_error, stdout, stderr) => {
               done({ code: child.exitCode, output: stdout + stderr });
             });
           });

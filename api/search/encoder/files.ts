@@ -38,7 +38,12 @@ export async function checkEncoder(
   folder: string = ENCODER_FOLDER,
   load: () => Promise<unknown> = loadRuntime,
 ): Promise<void> {
-  await Promise.all(Object.entries(HASHES).map(([name, expected]) => checkFile(join(folder, name), expected)));
+  // Each to its end: a process that ends while it still reads files may hang in its exit.
+  const checks = await Promise.allSettled(
+    Object.entries(HASHES).map(([name, expected]) => checkFile(join(folder, name), expected)),
+  );
+  const failed = checks.find((check) => check.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
   try {
     await load();
   } catch (error) {
