@@ -308,7 +308,8 @@ function checkConformance(): void {
   banner("conformance");
   const found = conformance(readAllResults());
   const page = "docs/inside/conformance.md";
-  const stale = !existsSync(page) || readFileSync(page, "utf8") !== conformancePage(found);
+  // The page names the tests of each push; the night runs more.
+  const stale = !isNightly && (!existsSync(page) || readFileSync(page, "utf8") !== conformancePage(found));
   const problems = stale ? [...found.problems, `${page} is stale: run \`npm run conformance\`.`] : found.problems;
   for (const problem of problems) console.log(`  ✗ ${problem}`);
   failures.push(...problems);
