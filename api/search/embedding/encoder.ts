@@ -70,7 +70,7 @@ export class NoVectorError extends EncoderUnavailableError {
   }
 }
 
-/** Names the weights, the parts' shares and the tokenisers: a change of any makes all vectors anew. */
+/** Names the weights, their shares and the tokenisers. When one of them changes, change this name: all texts are then embedded again. */
 const MODEL = "minilm-l6-v2-q+use-multilingual-v3-q8";
 /** Few, because queries wait behind them. */
 const AT_ONCE = 50;

@@ -85,7 +85,7 @@ describe("the check of the encoder", () => {
 
   it("accepts the files of the repository", () => checkEncoder());
 
-  it("names a file of which one byte is wrong, and one that is missing", async () => {
+  it("names a file with one wrong byte, and a missing file", async () => {
     const folder = copyOfFolder();
     const data = readdirSync(folder).filter((name) => !/\.ts$|^(LICENSE|NOTICE)$/.test(name));
     assert.lengthOf(data, 7);
