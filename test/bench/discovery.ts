@@ -3,15 +3,24 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 
+import { z } from "zod";
+
+import { embeddingProvider, embeddingVariables } from "../../api/config/embeddings.ts";
 import { createThreadEncoder } from "../../api/search/embedding/encoder.ts";
 import { createLogger } from "../../api/lib/logger.ts";
 import { readArguments, refuseArguments, wholeNumber } from "../../scripts/command/arguments.ts";
 import { findFreePorts } from "../../scripts/local/ports.ts";
 import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
 import { startStack } from "../../scripts/local/stack.ts";
-import { HALVES, LISTING_KINDS, loadListings, loadQueries, QUERY_KINDS } from "./discovery/corpus.ts";
+import { asFirstJudged, firstBench, HALVES, loadListings, loadQueries } from "./discovery/corpus.ts";
+import type { BenchListing, BenchQuery } from "./discovery/corpus.ts";
+import { createServerEncoder, openTextSearch } from "./discovery/peers.ts";
+import { modelsAlone, poolOf } from "./discovery/pool.ts";
+import { printAll, printBoth } from "./discovery/print.ts";
+import type { Reports } from "./discovery/print.ts";
 import { createRankers, RANKERS } from "./discovery/rankers.ts";
-import type { RankerName } from "./discovery/rankers.ts";
+import type { Ranker } from "./discovery/rankers.ts";
+import { rememberEncodings } from "./discovery/remembered.ts";
 import { reportOf } from "./discovery/report.ts";
 import type { Report } from "./discovery/report.ts";
 import { measureSize, seedsOf } from "./discovery/sizes.ts";
@@ -25,18 +34,22 @@ const WITHOUT_INDEX = "no index";
 /** Data and logs of the processes that are measured. */
 const DIR = join(".local", "bench", "discovery");
 
-const HELP = `usage: npm run bench:discovery -- [--half HALF] [--sizes N,N… [--service [--trusted N]]] [--json]
+const HELP = `usage: npm run bench:discovery -- [--half HALF] [--peers] [--pool FILE] [--sizes N,N… [--service [--trusted N]]] [--json]
 
 Asks the queries of test/bench/discovery in four ways: words alone (BM25), vectors alone, the engine's hybrid of the
 two (reciprocal rank fusion), and ours, the search behind POST /api/v1/discover. Prints nDCG@10, MRR and recall@20, nDCG@10 by kind of
-query, and how many queries have a listing among their first three that doesn't serve them, by kind of listing. Needs neither
-chain nor database.
+query, and how many queries have a listing among their first three that doesn't serve them, by kind of listing. The first bench's queries
+come first, over its listings, with the grades that they first had and with those of today. Needs neither chain nor database.
 
 With --sizes, measures the search engine over so many generated listings instead: build, disk, memory, searches without and with
 filters that pass 2% and 50%, searches per second by one and two processes, and how soon a change shows. With --service too, a worker
 builds the index from a MongoDB of its own and two API processes search it, all over HTTP; and then one searches without the index. How well
 that answers the queries of the bench comes first.
   --half HALF   ${HALVES.join(" or ")} (default held-out; weights are tuned with the other only)
+  --peers       compare with MongoDB's $text, too, in a MongoDB of its own, and with the embedding server that EMBEDDING_MODEL names:
+                vectors of it alone, and ours with them
+  --pool FILE   write what is still to be judged instead: the first ten listings of every way, of the encoder's two models alone and
+                of the peers, for the queries of both halves
   --sizes N,N…  numbers of listings, such as 1000,10000,100000,1000000
   --service     measure through real processes
   --trusted N   with --service, one seller in N has a score (default 100)
@@ -45,6 +58,8 @@ that answers the queries of the bench comes first.
 
 const { values } = readArguments(HELP, {
   half: { type: "string", default: "held-out" },
+  peers: { type: "boolean", default: false },
+  pool: { type: "string" },
   sizes: { type: "string" },
   service: { type: "boolean", default: false },
   trusted: { type: "string", default: "100" },
@@ -62,18 +77,88 @@ const trustedOneIn = wholeNumber("--trusted", values.trusted, 1, 1_000_000);
 if (values.service && sizes.length === 0) refuseArguments("--service needs --sizes");
 
 const listings = loadListings();
-const queries = loadQueries().filter((query) => query.half === half);
+const allQueries = loadQueries();
+const queries = allQueries.filter((query) => query.half === half);
+const first = firstBench(listings, queries);
 // The encoder's thread doesn't keep a process running.
 const keepRunning = setInterval(() => undefined, 60_000);
-const encoder = createThreadEncoder(createLogger({ level: "silent", name: "bench" }));
+const encoder = rememberEncodings(createThreadEncoder(createLogger({ level: "silent", name: "bench" })));
 const say = (text: string): void => {
   console.error(text);
 };
-const reports: [RankerName | typeof WITHOUT_INDEX, Report][] = [];
-const measured: (SizeResult | ServiceSizeResult)[] = [];
+const closing: (() => Promise<void>)[] = [];
+
+/** Every way to search these listings, by its name. */
+async function openRankers(
+  some: readonly BenchListing[],
+  mongodbUri: string | undefined,
+): Promise<Map<string, Ranker>> {
+  const own = await createRankers(some, encoder);
+  closing.push(() => own.close());
+  const rankers = new Map<string, Ranker>(RANKERS.map((name) => [name, own[name]]));
+  if (mongodbUri !== undefined) {
+    const text = await openTextSearch(mongodbUri, some);
+    closing.push(() => text.close());
+    rankers.set("$text", (query) => text.search(query));
+  }
+  if (server !== undefined) {
+    const served = await createRankers(some, server);
+    closing.push(() => served.close());
+    rankers.set("server", served.vectors).set("ours, server", served.ours);
+  }
+  return rankers;
+}
+
+async function reportAll(
+  rankers: ReadonlyMap<string, Ranker>,
+  asked: readonly BenchQuery[],
+  some: readonly BenchListing[],
+) {
+  const reports = new Map<string, Report>();
+  for (const [name, ranker] of rankers) reports.set(name, await reportOf(ranker, asked, some));
+  return reports;
+}
+
+/** A MongoDB for `$text`. Undefined without `--peers`. */
+async function startMongo(): Promise<string | undefined> {
+  if (!values.peers) return undefined;
+  mkdirSync(DIR, { recursive: true });
+  const stack = await startStack({
+    dir: DIR,
+    portBase: await findFreePorts(PORTS_PER_STACK),
+    only: ["mongo"],
+    fresh: true,
+  });
+  closing.push(() => stack.stop());
+  return stack.facts.mongodbUri;
+}
+
+/** Writes what is still to be judged. */
+async function writePool(file: string, mongodbUri: string | undefined): Promise<void> {
+  const rankers = [...(await openRankers(listings, mongodbUri)).values(), ...(await modelsAlone(listings, encoder))];
+  writeFileSync(file, await poolOf(rankers, allQueries, listings));
+}
+
+async function compare(mongodbUri: string | undefined): Promise<void> {
+  const overFirst = await openRankers(first.listings, mongodbUri);
+  const asFirst = await reportAll(overFirst, asFirstJudged(first.queries), first.listings);
+  const asToday = await reportAll(overFirst, first.queries, first.listings);
+  const ofAll = await reportAll(await openRankers(listings, mongodbUri), queries, listings);
+  if (values.json) {
+    const counts = { listings: listings.length, queries: queries.length };
+    const ofFirst = { listings: first.listings.length, queries: first.queries.length };
+    const [firstGrades, grades, rankers] = [asFirst, asToday, ofAll].map((reports) => Object.fromEntries(reports));
+    console.log(JSON.stringify({ half, ...counts, rankers, first: { ...ofFirst, firstGrades, grades } }));
+    return;
+  }
+  console.log(`the first ${first.listings.length} listings, ${first.queries.length} queries (${half})`);
+  printBoth(asFirst, asToday, first.queries);
+  console.log(`\n${listings.length} listings, ${queries.length} queries (${half})`);
+  printAll(ofAll, queries, listings);
+}
 
 /** No deal is made here, so nothing listens at the address of the subgraphs. */
-async function measureServices(seeds: readonly Seed[]): Promise<void> {
+async function measureServices(seeds: readonly Seed[]): Promise<{ measured: ServiceSizeResult[]; reports: Reports }> {
   mkdirSync(DIR, { recursive: true });
   const portBase = await findFreePorts(PORTS_PER_STACK);
   const stack = await startStack({ dir: DIR, portBase, only: ["chains", "mongo"], fresh: true });
@@ -87,67 +172,46 @@ async function measureServices(seeds: readonly Seed[]): Promise<void> {
     writeFileSync(process.env["TEST_STACK"], JSON.stringify(facts));
     const { mongodbUri = "" } = stack.facts;
     say("the queries of the bench without an index");
-    reports.push([WITHOUT_INDEX, await relevanceWithoutIndex(seeds, queries)]);
+    const reports = new Map([[WITHOUT_INDEX, await relevanceWithoutIndex(seeds, first.queries)]]);
+    const measured: ServiceSizeResult[] = [];
     for (const size of sizes)
       measured.push(await measureServiceSize(size, seeds, { dir: DIR, mongodbUri, trustedOneIn, say }));
+    return { measured, reports };
   } finally {
     await stack.stop();
   }
 }
 
-if (sizes.length > 0) {
-  const seeds = await seedsOf(listings, encoder);
-  if (values.service) await measureServices(seeds);
-  else for (const size of sizes) measured.push(await measureSize(size, seeds, say));
-} else {
-  const compared = await createRankers(listings, encoder);
-  for (const name of RANKERS) reports.push([name, await reportOf(compared[name], queries, listings)]);
-  await compared.close();
-}
-await encoder.close();
-clearInterval(keepRunning);
-
-function printSizes(): void {
+async function measureSizes(): Promise<void> {
+  const seeds = await seedsOf(first.listings, encoder);
+  const measured: (SizeResult | ServiceSizeResult)[] = [];
+  let reports: Reports = new Map();
+  if (values.service) {
+    const services = await measureServices(seeds);
+    measured.push(...services.measured);
+    reports = services.reports;
+  } else {
+    for (const size of sizes) measured.push(await measureSize(size, seeds, say));
+  }
+  if (values.json) {
+    console.log(JSON.stringify({ sizes: measured, rankers: Object.fromEntries(reports) }));
+    return;
+  }
+  if (reports.size > 0) printAll(reports, first.queries, first.listings);
   for (const { listings: size, ...figures } of measured) {
     console.log(`${size} listings`);
     for (const [name, figure] of Object.entries(figures)) console.log(`  ${name}: ${JSON.stringify(figure)}`);
   }
 }
 
-function print(): void {
-  const row = (title: string, cells: readonly string[]) =>
-    `${title.padEnd(32)}${cells.map((cell) => cell.padStart(10)).join("")}`;
-  const compared = (title: string, valueOf: (report: Report) => number | undefined, digits: number) =>
-    row(
-      title,
-      reports.map(([, report]) => valueOf(report)?.toFixed(digits) ?? "-"),
-    );
-  console.log(`${listings.length} listings, ${queries.length} queries (${half})`);
-  console.log(
-    row(
-      "",
-      reports.map(([name]) => name),
-    ),
-  );
-  console.log(compared("nDCG@10", (report) => report.ndcg10, 3));
-  console.log(compared("MRR", (report) => report.mrr, 3));
-  console.log(compared("recall@20", (report) => report.recall20, 3));
-  for (const kind of QUERY_KINDS) {
-    const count = queries.filter((query) => query.kind === kind).length;
-    console.log(compared(`nDCG@10, ${count} ${kind}`, (report) => report.byKind[kind], 3));
-  }
-  for (const kind of LISTING_KINDS.filter((name) => name !== "genuine")) {
-    console.log(compared(`${kind} in the first three`, (report) => report.intruders[kind], 0));
-  }
-  console.log(compared("repeats in the first three", (report) => report.repeats, 0));
-}
-
-const rankers = Object.fromEntries(reports);
-if (sizes.length > 0 && values.json) {
-  console.log(JSON.stringify({ sizes: measured, rankers }));
-} else if (values.json) {
-  console.log(JSON.stringify({ half, listings: listings.length, queries: queries.length, rankers }));
-} else {
-  if (reports.length > 0) print();
-  printSizes();
+const provider = values.peers ? embeddingProvider(z.object(embeddingVariables).parse(process.env)) : undefined;
+const server = provider && rememberEncodings(createServerEncoder(provider));
+try {
+  if (sizes.length > 0) await measureSizes();
+  else if (values.pool !== undefined) await writePool(values.pool, await startMongo());
+  else await compare(await startMongo());
+} finally {
+  for (const close of closing.reverse()) await close();
+  await encoder.close();
+  clearInterval(keepRunning);
 }

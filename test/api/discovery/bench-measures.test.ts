@@ -24,6 +24,8 @@ const queryOf = (query: string, fields: Partial<BenchQuery> = {}): BenchQuery =>
   kind: "paraphrase",
   half: "held-out",
   grades: GRADES,
+  firstGrades: GRADES,
+  zeros: new Set(),
   category: "other",
   ...fields,
 });
@@ -89,7 +91,14 @@ describe("measures of the bench of searches", () => {
     assert.strictEqual(report.recall20, 1);
     assert.hasAllKeys(report.byKind, ["paraphrase", "vague"]);
     assert.strictEqual(report.byKind.paraphrase, 1);
-    assert.deepEqual(report.intruders, { "hard-negative": 0, vague: 2, stuffed: 1, squatting: 1, "near-duplicate": 1 });
+    assert.deepEqual(report.intruders, {
+      "hard-negative": 0,
+      vague: 2,
+      stuffed: 1,
+      squatting: 1,
+      "near-duplicate": 1,
+      adversarial: 0,
+    });
     // A copy repeats only what stands above it.
     assert.strictEqual(report.repeats, 1);
     const first = await reportOf(() => Promise.resolve(["copy", "good"]), queries.slice(0, 1), listings);

@@ -4,7 +4,7 @@ import type { Table } from "@lancedb/lancedb";
 import type { Standings } from "../../../api/features/agents/standings.ts";
 import { searchTextOf } from "../../../api/features/listings/listing.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
-import type { Encoding, SentenceEncoder } from "../../../api/search/embedding/encoder.ts";
+import type { SentenceEncoder } from "../../../api/search/embedding/encoder.ts";
 import { createCategoryFit } from "../../../api/features/discovery/category-fit.ts";
 import { createDiscoverService } from "../../../api/features/discovery/service.ts";
 import { cosine } from "../../../api/search/embedding/vectors.ts";
@@ -25,16 +25,16 @@ export const RESULTS = 50;
 const FUSED_PLACES = 100;
 
 /**
- * Every ranker over the same listings. All sellers are new, so nothing but listings and query decides. Each text is
- * encoded once. The caller closes them.
+ * Every ranker over the same listings. All sellers are new, so nothing but listings and query decides. The caller closes
+ * them.
+ * @param encoder asked for the same texts again and again (remembered.ts)
  */
 export async function createRankers(
   listings: readonly BenchListing[],
   encoder: SentenceEncoder,
 ): Promise<Record<RankerName, Ranker> & { close(): Promise<void> }> {
-  const cached = cachedEncoder(encoder);
   const vectors = new Map<string, Float32Array>();
-  for (const listing of listings) vectors.set(listing.slug, (await cached.encode(searchTextOf(listing))).vector);
+  for (const listing of listings) vectors.set(listing.slug, (await encoder.encode(searchTextOf(listing))).vector);
   const documents = listings.map((listing) => ({
     document: storedListing(listing),
     revision: 1,
@@ -43,12 +43,11 @@ export async function createRankers(
   const index = await openListingTable(documents, encoder.dimensions);
   const table = await openEngineTable(index.dir, LISTING_TABLE);
   const words = wordsRanker(table);
-  const byMeaning = vectorsRanker(vectors, cached);
   return {
     words,
-    vectors: async (query) => (await byMeaning(query)).slice(0, RESULTS),
-    hybrid: await hybridRanker(table, words, cached),
-    ours: discoverRanker(index, cached),
+    vectors: await vectorsRanker(listings, async (text, as) => (await encoder.encode(text, { as })).vector),
+    hybrid: await hybridRanker(table, words, encoder),
+    ours: discoverRanker(index, encoder),
     close: () => index.close(),
   };
 }
@@ -77,12 +76,19 @@ async function hybridRanker(table: Table, words: Ranker, encoder: SentenceEncode
   };
 }
 
-function vectorsRanker(vectors: ReadonlyMap<string, Float32Array>, encoder: SentenceEncoder): Ranker {
+/** The cosine alone. */
+export async function vectorsRanker(
+  listings: readonly BenchListing[],
+  vectorOf: (text: string, as: "document" | "query") => Promise<Float32Array>,
+): Promise<Ranker> {
+  const vectors = new Map<string, Float32Array>();
+  for (const listing of listings) vectors.set(listing.slug, await vectorOf(searchTextOf(listing), "document"));
   return async (query) => {
-    const { vector } = await encoder.encode(query, { as: "query" });
+    const vector = await vectorOf(query, "query");
     return [...vectors]
       .map(([slug, other]) => ({ slug, closeness: cosine(vector, other) }))
       .sort((left, right) => right.closeness - left.closeness)
+      .slice(0, RESULTS)
       .map(({ slug }) => slug);
   };
 }
@@ -128,18 +134,5 @@ export function storedListing({ slug, seller, price, currency = "USDC", ...rest 
     status: "active",
     createdAt: new Date(0),
     updatedAt: new Date(0),
-  };
-}
-
-function cachedEncoder(encoder: SentenceEncoder): SentenceEncoder {
-  const known = new Map<string, Promise<Encoding>>();
-  return {
-    ...encoder,
-    encode(text, options) {
-      const key = `${options?.as ?? "document"} ${text}`;
-      const encoding = known.get(key) ?? encoder.encode(text, options);
-      known.set(key, encoding);
-      return encoding;
-    },
   };
 }

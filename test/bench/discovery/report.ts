@@ -1,4 +1,4 @@
-import { LISTING_KINDS, QUERY_KINDS } from "./corpus.ts";
+import { LANGUAGES, LISTING_KINDS, QUERY_KINDS } from "./corpus.ts";
 import type { BenchListing, BenchQuery } from "./corpus.ts";
 import { gradeOf, ndcg, recall, reciprocalRank, withoutRepeats } from "./measures.ts";
 import type { Ranker } from "./rankers.ts";
@@ -9,6 +9,7 @@ const INTRUDER_DEPTH = 3;
 
 type ListingKind = (typeof LISTING_KINDS)[number];
 type QueryKind = (typeof QUERY_KINDS)[number];
+type Language = (typeof LANGUAGES)[number];
 
 /** How well a ranker answers some queries: means over the queries, 0 to 1. */
 export interface Report {
@@ -17,6 +18,8 @@ export interface Report {
   recall20: number;
   /** nDCG@10 by kind of query. */
   byKind: Partial<Record<QueryKind, number>>;
+  /** nDCG@10 of the foreign queries by language. */
+  byLanguage: Partial<Record<Language, number>>;
   /**
    * By kind of listing, how many queries have one among their first three that doesn't serve them (grade 0), or, of
    * near-duplicates, one that repeats a listing above it.
@@ -63,11 +66,14 @@ export async function reportOf(
 }
 
 function summaryOf(answers: readonly Answer[]): Report {
-  const byKind: Report["byKind"] = {};
-  for (const kind of QUERY_KINDS) {
-    const ofKind = answers.filter(({ query }) => query.kind === kind);
-    if (ofKind.length > 0) byKind[kind] = mean(ofKind.map((answer) => answer.ndcg));
-  }
+  const meansOf = <Name extends string>(names: readonly Name[], nameOf: (query: BenchQuery) => string | undefined) => {
+    const means: Partial<Record<Name, number>> = {};
+    for (const name of names) {
+      const some = answers.filter(({ query }) => nameOf(query) === name);
+      if (some.length > 0) means[name] = mean(some.map((answer) => answer.ndcg));
+    }
+    return means;
+  };
   const intruders: Report["intruders"] = {};
   for (const kind of LISTING_KINDS) {
     if (kind !== "genuine") intruders[kind] = answers.filter((answer) => answer.intruders.has(kind)).length;
@@ -76,7 +82,8 @@ function summaryOf(answers: readonly Answer[]): Report {
     ndcg10: mean(answers.map((answer) => answer.ndcg)),
     mrr: mean(answers.map((answer) => answer.reciprocalRank)),
     recall20: mean(answers.map((answer) => answer.recall)),
-    byKind,
+    byKind: meansOf(QUERY_KINDS, ({ kind }) => kind),
+    byLanguage: meansOf(LANGUAGES, ({ language }) => language),
     intruders,
     repeats: answers.filter((answer) => answer.repeats).length,
   };
