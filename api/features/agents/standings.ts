@@ -114,6 +114,7 @@ export function createStandings(deps: StandingsDeps): Standings & StandingCopies
       await write(network, wallets, agents, block.number);
     },
     async of(network, wallets) {
+      if (wallets.length === 0) return new Map();
       const ids = wallets.map((wallet) => idOf(network, wallet));
       const found = await standings.find({ _id: { $in: ids } }).lean();
       return new Map(found.map((standing) => [standing.walletKey, standing]));

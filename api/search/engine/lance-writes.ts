@@ -6,8 +6,11 @@ import { quoted } from "./table-format.ts";
 import type { TableFormat } from "./table-format.ts";
 import { vectorIndexConfig, chooseVectorIndex } from "./vector-index.ts";
 
-/** Minimum row count for the vector index. Below it, all vectors are compared, which is fast and exact. */
-export const INDEXED_FROM = 20_000;
+/**
+ * Minimum row count for the vector index. Below it, all vectors are compared, which is exact. At 2,000 that takes 5 ms of processor
+ * time, and with an index 2; at 10,000 it takes 40 and 3. The index had all of the 50 nearest among 200, and 0.98 of the 200 nearest.
+ */
+export const INDEXED_FROM = 2_000;
 /** Growth factor of a table after which its vectors are indexed again. */
 const OUTGROWN = 4;
 /** The engine evaluates a chain of conditions recursively. */

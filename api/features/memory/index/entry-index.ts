@@ -20,7 +20,7 @@ export interface EntryMatch {
 type OpenTable = Awaited<ReturnType<IndexReader<IndexedEntry, EntryFilter>["open"]>>;
 
 /** Maximum number of an agent's entries for an exact search. Above it, the approximate vector index is used. */
-const MOST_COMPARED = 20_000;
+const MOST_COMPARED = 2_000;
 const LEAST_CANDIDATES = 100;
 const CANDIDATES_PER_ANSWER = 4;
 const READ_AT_ONCE = 200;
