@@ -89,6 +89,7 @@ export type {
   LoggedEvent,
   Network,
   SearchExplanation,
+  Visibility,
   Transaction,
   TransactionStatus,
   TransactionWithActions,

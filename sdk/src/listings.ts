@@ -2,7 +2,7 @@ import type * as wire from "./generated/api-types.ts";
 import type { CallOptions, CreateOptions, Http } from "./http.ts";
 import { paginate } from "./pagination.ts";
 import type { Page } from "./pagination.ts";
-import type { FoundListing, Listing, WrittenListing } from "./records.ts";
+import type { FoundListing, Listing, Visibility, WrittenListing } from "./records.ts";
 
 /** Fields of a new listing. `price` is in units of `currency` per `priceUnit`. */
 export type NewListing = wire.ListingsCreateData["body"];
@@ -58,6 +58,16 @@ export class Listings {
   async archive(id: string, options: CallOptions = {}): Promise<Listing> {
     const request = { method: "DELETE", path: pathOf(id), ...options } as const;
     return (await this.#http.send<wire.ListingsArchiveResponse>(request)).body.data;
+  }
+
+  /**
+   * Says how discover finds an active listing of the agent for a query, why, and what would help. It counts as a search.
+   * Errors: `not_found`, `wrong_role`, `service_not_active`.
+   */
+  async visibility(id: string, query: string, options: CallOptions = {}): Promise<Visibility> {
+    const request = { isIdempotent: true, ...options };
+    return (await this.#http.post<wire.ListingsCheckVisibilityResponse>(`${pathOf(id)}/visibility`, { query }, request))
+      .data;
   }
 
   /** Lists or searches (`q`) page by page. */

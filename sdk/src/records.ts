@@ -63,8 +63,10 @@ export interface WrittenListing extends Listing {
 }
 /** A listing of a list. A search with `q` and `explain: "true"` says how it came to its place. */
 export type FoundListing = wire.ListedService;
-/** How a search came to the place of a listing: the score and the parts that it is made of. */
+/** How a search came to the place of a listing: the score, the parts that it is made of, and both in words. */
 export type SearchExplanation = wire.SearchExplanation;
+/** How discover finds a listing of the agent, and what would help. */
+export type Visibility = wire.Visibility;
 /** A result of discover. With `explain`, it has an explanation of its place. */
 export type DiscoverResult = wire.DiscoverResult;
 /** A transaction. Amounts are in token units. */

@@ -23,6 +23,7 @@ import type { DiscoverDeps } from "./routes.ts";
 import { createDiscoverService } from "./service.ts";
 import { createListingSource } from "./listing-source.ts";
 import { createStoredListings } from "./stored-listings.ts";
+import { readVisibility } from "./visibility.ts";
 
 /** Dependencies of the discovery feature. */
 export interface DiscoveryModuleDeps {
@@ -60,7 +61,7 @@ export const discoveryModule = defineFeature({
     const loadCategoryFit = createCategoryFit(encoder, log);
     const source = createListingSource({ listings, standings, directory, loadCategoryFit, model });
     const writer = indexes.writer("search.write-index", source);
-    const stored = createStoredListings(listings);
+    const stored = createStoredListings(listings, model);
     const database = createDatabaseSearch({ listings, model });
     const discovery = createDiscoverService({
       encoder,
@@ -72,7 +73,10 @@ export const discoveryModule = defineFeature({
       etherPrice,
       log,
     });
-    const services: DiscoverDeps = { discovery };
+    const services: DiscoverDeps = {
+      discovery,
+      readVisibility: (asked) => readVisibility(asked, { discovery, stored, standings, now }),
+    };
     return {
       services,
       jobs: searchJobs({ listings, encoder }),

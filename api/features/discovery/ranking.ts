@@ -6,7 +6,7 @@ import {
   lateDeclineWeightOf,
   rankingTrustOf,
 } from "../agents/score.ts";
-import type { SearchExplanation } from "../listings/explanation.ts";
+import type { ExplanationParts } from "../listings/explanation.ts";
 import type { Listing } from "../listings/listing.ts";
 import { listingTextOf } from "./listing-text.ts";
 import type { Match } from "../../search/engine/match.ts";
@@ -25,7 +25,7 @@ export interface RatedMatch extends Omit<Match<Listing>, "document"> {
 
 /** A listing in its place, with the parts of its score. */
 export interface RankedMatch extends RatedMatch {
-  explanation: SearchExplanation;
+  explanation: ExplanationParts;
 }
 
 /**
@@ -71,7 +71,8 @@ export function meritToWin(ranked: readonly RankedMatch[], wanted: number, { rel
   return last.explanation.score / (relevance * (hasBudget ? 1 + PRICE_WEIGHT : 1));
 }
 
-function withScore(match: RatedMatch, variety: number): RankedMatch {
+/** A listing with the parts of its score. @param variety see `computeVariety` */
+export function withScore(match: RatedMatch, variety: number): RankedMatch {
   const { listing, relevance, parts, history, categoryFit, priceShare = 1 } = match;
   const { completeness, prose } = listingTextOf(listing);
   const trust = trustFactorOf(rankingTrustOf(history));

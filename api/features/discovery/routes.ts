@@ -1,18 +1,21 @@
 import { z } from "zod";
 
 import { CURRENCIES, DELIVERY_TYPES, PRICE_UNITS } from "../../config/constants.ts";
-import { addressOutput, networkSchema } from "../../http/common-schemas.ts";
+import { addressOutput, dataOf, networkSchema } from "../../http/common-schemas.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import { textSchema } from "../../http/text-schema.ts";
 import { discoveryScoreOf } from "../agents/score.ts";
 import { explanationOutput } from "../listings/explanation.ts";
+import { presentExplanation } from "../listings/reasons.ts";
 import { QUERY_MAX_LENGTH, USD_BOUND } from "../listings/schemas.ts";
 import type { RankedMatch } from "./ranking.ts";
 import type { DiscoverService } from "./service.ts";
+import type { Visibility, VisibilityQuery } from "./visibility.ts";
 
-/** Dependencies of the discovery route. */
+/** Dependencies of the discovery routes. */
 export interface DiscoverDeps {
   discovery: Pick<DiscoverService, "discover">;
+  readVisibility: (asked: VisibilityQuery) => Promise<Visibility>;
 }
 
 /** Maximum and default number of results. A narrower query finds others. */
@@ -89,7 +92,10 @@ const discover = defineRoute({
   const matches = await discovery.discover(query, filters, limit);
   return {
     status: 200,
-    body: matches.map((match) => ({ ...present(match), ...(explain ? { explanation: match.explanation } : {}) })),
+    body: matches.map((match) => ({
+      ...present(match),
+      ...(explain ? { explanation: presentExplanation(match.explanation) } : {}),
+    })),
   };
 });
 
@@ -113,4 +119,39 @@ function present({ listing, relevance, history }: RankedMatch): z.input<typeof d
   };
 }
 
-export const discoverRoutes = [discover];
+const visibilityBody = z
+  .strictObject({ query: textSchema({ kind: "query", max: QUERY_MAX_LENGTH }) })
+  .meta({ id: "VisibilityRequest", examples: [{ query: "report on the risks of a token" }] });
+
+const visibilityOutput = z
+  .object({
+    found: z.boolean().meta({ description: `Whether discover returns it, among at most ${MAX_RESULTS} results` }),
+    rank: z.int().min(1).max(MAX_RESULTS).nullable().meta({ description: "Its place among them; null if not found" }),
+    of: z.int().min(0).max(MAX_RESULTS).meta({ description: "Number of results" }),
+    parts: explanationOutput.meta({ description: "Also of a listing that isn't found" }),
+    advice: z.array(z.string()).meta({ description: "What would help, most important first" }),
+  })
+  .meta({ id: "Visibility" });
+
+const checkVisibility = defineRoute({
+  name: "listings.checkVisibility",
+  method: "POST",
+  path: "/api/v1/services/{id}/visibility",
+  tag: "Discovery",
+  summary: "Says how discover finds a service of the caller, and what would help",
+  description: "Discover is asked the query without filters. The answer says nothing about other services.",
+  auth: "apiKey",
+  limitClass: "search",
+  budget: "search",
+  readsOnly: true,
+  params: z.strictObject({ id: z.string().min(1).max(64) }),
+  body: visibilityBody,
+  responses: { 200: dataOf(visibilityOutput) },
+  errors: ["not_found", "wrong_role", "service_not_active", "search_unavailable"],
+}).handle(async ({ caller, params, body: { query } }, { readVisibility }: DiscoverDeps) => {
+  const asked = { sellerAgentId: caller.agentId, id: params.id, query, limit: MAX_RESULTS };
+  const { parts, ...visibility } = await readVisibility(asked);
+  return { status: 200, body: { success: true, data: { ...visibility, parts: presentExplanation(parts) } } };
+});
+
+export const discoverRoutes = [discover, checkVisibility];

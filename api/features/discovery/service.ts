@@ -6,8 +6,7 @@ import { leastOnChainScoreOf } from "../agents/score.ts";
 import type { Standings } from "../agents/standings.ts";
 import type { ListingSearch, SearchFilter } from "../listings/list.ts";
 import type { Listing } from "../listings/listing.ts";
-import { priceRanges, priceShareOf } from "../listings/price-filter.ts";
-import type { PriceRange } from "../listings/price-filter.ts";
+import { priceRanges } from "../listings/price-filter.ts";
 import type { CategoryFit } from "./category-fit.ts";
 import type { DatabaseSearch, StoredFilter } from "./database-search.ts";
 import { encodeQuery, withinLimit } from "../../search/encode-query.ts";
@@ -21,8 +20,9 @@ import { rank } from "./ranking.ts";
 import type { RankedMatch, RatedMatch } from "./ranking.ts";
 import { MOST_CANDIDATES, rankBest } from "./rank-best.ts";
 import type { Round } from "./rank-best.ts";
-import { readSellerHistories } from "./seller-histories.ts";
-import type { Match, SearchQuery } from "../../search/engine/match.ts";
+import { rate } from "./rate.ts";
+import type { RankingFacts } from "./rate.ts";
+import type { SearchQuery } from "../../search/engine/match.ts";
 import type { StoredListings } from "./stored-listings.ts";
 
 /** Semantic search for active services. */
@@ -31,6 +31,18 @@ export interface DiscoverService extends ListingSearch {
    * At most `limit`, best first. @throws ApiError `search_unavailable`; ChainUnavailableError, PriceUnavailableError
    */
   discover(query: string, filter: SearchFilter, limit: number): Promise<RankedMatch[]>;
+  /** The same, with what the answer was chosen from. */
+  survey(query: string, filter: SearchFilter, limit: number): Promise<Survey>;
+}
+
+/** A search, with what it compared. */
+export interface Survey {
+  /** The answer, best first. */
+  results: RankedMatch[];
+  /** Every listing that was ranked, best first, as the index has it. */
+  ranked: readonly RankedMatch[];
+  query: SearchQuery;
+  facts: RankingFacts;
 }
 
 /** Dependencies of discovery. */
@@ -40,7 +52,7 @@ export interface DiscoverServiceDeps {
   index: Pick<IndexReader<Listing, ListingFilter>, "search">;
   /** Answers while the index can't be read. */
   database: DatabaseSearch;
-  stored: StoredListings;
+  stored: Pick<StoredListings, "active">;
   standings: Pick<Standings, "of">;
   etherPrice: EtherPrice;
   /** Milliseconds of a monotonic clock. */
@@ -73,7 +85,7 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
   const { elapsedMs = () => performance.now() } = deps;
   let pausedUntil = 0;
 
-  async function discover(text: string, filter: SearchFilter, limit: number): Promise<RankedMatch[]> {
+  async function survey(text: string, filter: SearchFilter, limit: number): Promise<Survey> {
     const { category, network, sellerId, currency, deliveryType, minTrustScore = 0, maxPrice } = filter;
     const prices = await priceRanges(filter, currency === undefined ? CURRENCIES : [currency], etherPrice);
     const encoding = encodeQuery(encoder, text, log);
@@ -84,7 +96,8 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
       filter: { category, network, sellerId, currency, deliveryType, prices },
       facts: { categoryFit: await loadCategoryFit(), budgets: maxPrice === undefined ? [] : (prices ?? []) },
     };
-    return await confirm((await searchIndex(request)) ?? (await searchDatabase(request)), request.filter, limit);
+    const ranked = (await searchIndex(request)) ?? (await searchDatabase(request));
+    return { ...request, ranked, results: await confirm(ranked, request.filter, limit) };
   }
 
   /** Searches the index. Best first; undefined while it can't be read. */
@@ -142,8 +155,11 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     return confirmed;
   }
 
+  const discover: DiscoverService["discover"] = async (...args) => (await survey(...args)).results;
+
   return {
     discover,
+    survey,
     async find(query, filter, limit) {
       return (await discover(query, filter, limit)).map(({ listing, explanation }) => ({
         id: listing.id,
@@ -151,28 +167,4 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
       }));
     },
   };
-}
-
-/** Inputs of the ranking besides matches and standings. */
-interface RankingFacts {
-  categoryFit: CategoryFit;
-  /** The buyer's maximum prices; empty without a maximum. */
-  budgets: readonly PriceRange[];
-}
-
-/** Adds each seller's history on the listing's own network, and how category and price fit. */
-async function rate(
-  matches: readonly Match<Listing>[],
-  standings: Pick<Standings, "of">,
-  { categoryFit, budgets }: RankingFacts,
-): Promise<RatedMatch[]> {
-  const historyOf = await readSellerHistories(
-    standings,
-    matches.map(({ document }) => document),
-  );
-  return matches.map(({ document: listing, ...match }) => {
-    const history = historyOf(listing);
-    const fit = categoryFit(listing.category, match.vector);
-    return { ...match, listing, history, categoryFit: fit, priceShare: priceShareOf(listing, budgets) };
-  });
 }

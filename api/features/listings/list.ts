@@ -9,7 +9,7 @@ import type { Caller } from "../../http/define-route.ts";
 import { leastOnChainScoreOf } from "../agents/score.ts";
 import { NEW_STANDING } from "../agents/standings.ts";
 import type { Standings } from "../agents/standings.ts";
-import type { SearchExplanation } from "./explanation.ts";
+import type { ExplanationParts } from "./explanation.ts";
 import { toListing } from "./listing.ts";
 import type { Listing } from "./listing.ts";
 import type { DeliveryType, ListingModel, ListingRecord } from "./model.ts";
@@ -26,7 +26,7 @@ export type ListingQuery = z.output<typeof listListingsQuery>;
 export interface ListingPage {
   listings: Listing[];
   /** For a search: the explanation of each listing's rank, by the listing's id. */
-  explanations?: ReadonlyMap<string, SearchExplanation>;
+  explanations?: ReadonlyMap<string, ExplanationParts>;
   next: ListingPosition | null;
 }
 
@@ -48,7 +48,7 @@ export interface ListingSearch {
     query: string,
     filter: SearchFilter,
     limit: number,
-  ): Promise<readonly { id: string; explanation: SearchExplanation }[]>;
+  ): Promise<readonly { id: string; explanation: ExplanationParts }[]>;
 }
 
 /** Dependencies of listing lists. */

@@ -7,6 +7,7 @@ import type { ListingPage, ListingQuery } from "./list.ts";
 import type { Caller } from "../../http/define-route.ts";
 import type { Listing } from "./listing.ts";
 import { presentListing } from "./presenter.ts";
+import { presentExplanation } from "./reasons.ts";
 import { createListingBody, listedOutput, listingOutput, listListingsQuery, patchListingBody } from "./schemas.ts";
 import type { ListingService } from "./service.ts";
 import { listingWarning } from "./warnings.ts";
@@ -72,7 +73,8 @@ const listServices = defineRoute({
       success: true,
       data: listings.map((listing) => {
         const explanation = query.explain === "true" ? explanations?.get(listing.id) : undefined;
-        return { ...presentListing(listing, caller.agentId), ...(explanation === undefined ? {} : { explanation }) };
+        const shown = explanation === undefined ? {} : { explanation: presentExplanation(explanation) };
+        return { ...presentListing(listing, caller.agentId), ...shown };
       }),
       nextCursor: next === null ? null : encodeCursor(next),
     },

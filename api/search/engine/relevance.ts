@@ -58,12 +58,22 @@ export function computeRelevance(
   closeness: number,
   match: WordMatch,
 ): RelevanceParts | undefined {
-  const scale = encoding?.language === undefined ? OTHER_ENCODERS : SCALES[encoding.language];
+  const scale = scaleOf(encoding);
   const isKnown = encoding !== null && encoding.knownWordShare >= LEAST_KNOWN_WORD_SHARE;
   const leastCosine = isKnown ? scale.leastCosine : scale.leastCosineOfUnknownWords;
   if (closeness < leastCosine && match.coverage < LEAST_WORD_COVERAGE) return undefined;
+  return measureParts(encoding, closeness, match);
+}
+
+/** The parts of the relevance that a document has or, if it doesn't answer the query, would have. */
+export function measureParts(encoding: Encoding | null, closeness: number, match: WordMatch): RelevanceParts {
   const { score, coverage } = match;
-  return { meaning: Math.max(0, closeness), words: (scale.wordWeight * coverage * score) / (score + HALF_WORD_SCORE) };
+  const { wordWeight } = scaleOf(encoding);
+  return { meaning: Math.max(0, closeness), words: (wordWeight * coverage * score) / (score + HALF_WORD_SCORE) };
+}
+
+function scaleOf(encoding: Encoding | null): Scale {
+  return encoding?.language === undefined ? OTHER_ENCODERS : SCALES[encoding.language];
 }
 
 /** The relevance of a document, 0 to 1. */

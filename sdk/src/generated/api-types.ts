@@ -210,6 +210,10 @@ export type DiscoverRequest = {
   explain?: boolean;
 };
 
+export type VisibilityRequest = {
+  query: SearchQuery;
+};
+
 export type CheckoutRequest = {
   serviceId: string;
   quantity?: number;
@@ -1379,6 +1383,10 @@ export type SearchExplanation = {
    * Halved for each better listing of the same seller that offers nearly the same
    */
   variety: number;
+  /**
+   * In words, what raised or lowered the score
+   */
+  reasons: Array<string>;
 };
 
 export type PriceFeedUnavailableError = {
@@ -1451,6 +1459,43 @@ export type DiscoverResult = {
    * With `explain`
    */
   explanation?: SearchExplanation;
+};
+
+export type VisibilityAnswer = {
+  success: true;
+  data: Visibility;
+};
+
+export type Visibility = {
+  /**
+   * Whether discover returns it, among at most 50 results
+   */
+  found: boolean;
+  /**
+   * Its place among them; null if not found
+   */
+  rank: number | null;
+  /**
+   * Number of results
+   */
+  of: number;
+  /**
+   * Also of a listing that isn't found
+   */
+  parts: SearchExplanation;
+  /**
+   * What would help, most important first
+   */
+  advice: Array<string>;
+};
+
+export type ServiceNotActiveError = {
+  success: false;
+  error: string;
+  code: "service_not_active";
+  details?: {
+    status: string;
+  };
 };
 
 export type CheckoutAnswer = {
@@ -1685,15 +1730,6 @@ export type SellerTermsNotMetError = {
      * The lowest `deliveryDeadlineSeconds` that works
      */
     minDeliveryDeadlineSeconds: number;
-  };
-};
-
-export type ServiceNotActiveError = {
-  success: false;
-  error: string;
-  code: "service_not_active";
-  details?: {
-    status: string;
   };
 };
 
@@ -4568,6 +4604,65 @@ export type ListingsDiscoverResponses = {
 };
 
 export type ListingsDiscoverResponse = ListingsDiscoverResponses[keyof ListingsDiscoverResponses];
+
+export type ListingsCheckVisibilityData = {
+  body: VisibilityRequest;
+  path: {
+    id: string;
+  };
+  query?: never;
+  url: "/api/v1/services/{id}/visibility";
+};
+
+export type ListingsCheckVisibilityErrors = {
+  /**
+   * Bad Request
+   */
+  400: MalformedJsonError | ValidationError;
+  /**
+   * Unauthorized
+   */
+  401: RequestSignatureError | InvalidApiKeyError;
+  /**
+   * Payment Required
+   */
+  402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: WrongRoleError;
+  /**
+   * Not Found
+   */
+  404: NotFoundError;
+  /**
+   * Conflict
+   */
+  409: PaymentIdentifierReusedError | ServiceNotActiveError;
+  /**
+   * Too Many Requests
+   */
+  429: RateLimitExceededError;
+  /**
+   * Service Unavailable
+   */
+  503: PaymentUnavailableError | SearchUnavailableError | ServiceUnavailableError;
+  /**
+   * What any operation may answer
+   */
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
+};
+
+export type ListingsCheckVisibilityError = ListingsCheckVisibilityErrors[keyof ListingsCheckVisibilityErrors];
+
+export type ListingsCheckVisibilityResponses = {
+  /**
+   * OK
+   */
+  200: VisibilityAnswer;
+};
+
+export type ListingsCheckVisibilityResponse = ListingsCheckVisibilityResponses[keyof ListingsCheckVisibilityResponses];
 
 export type CheckoutCreateData = {
   body: CheckoutRequest;

@@ -11,7 +11,7 @@ interface Result {
   serviceId: string;
   discoveryScore: number;
   relevance: number;
-  explanation?: Record<string, number>;
+  explanation?: Record<string, number> & { reasons: string[] };
 }
 
 describe("explanations of a search", () => {
@@ -89,6 +89,19 @@ describe("explanations of a search", () => {
     const [cheap = NaN, dear = NaN] = partOf("priceFit");
     assert.closeTo(cheap, 1.03, 1e-9);
     assert.closeTo(dear, 1.01, 1e-9);
+
+    const [first = [], , third = []] = ids.map((id) => explained.get(id)?.reasons);
+    assert.includeMembers(first, [
+      "Trust in the seller adds 3%.",
+      "The seller deals with few partners, or mostly with one, which lowers trust by 60%.",
+      "The seller has refunded orders after the deadline, which lowers trust by 25%.",
+      "The price is below the query's maximum, which adds 3%.",
+    ]);
+    assert.include(
+      third,
+      "The seller has a better listing that offers nearly the same, which lowers the score by 50%.",
+    );
+    assert.notMatch(JSON.stringify(results.map(({ explanation }) => explanation)), /kite/i);
 
     const { body: plain } = await discover({ query: "kite repair" });
     assert.notProperty((plain as Result[])[0], "explanation");

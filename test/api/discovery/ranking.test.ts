@@ -3,7 +3,7 @@ import { assert } from "chai";
 import type { TradingHistory } from "../../../api/features/agents/score.ts";
 import { NEW_STANDING } from "../../../api/features/agents/standings.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
-import { explanationOutput } from "../../../api/features/listings/explanation.ts";
+import { explanationParts } from "../../../api/features/listings/explanation.ts";
 import { rank } from "../../../api/features/discovery/ranking.ts";
 import type { RatedMatch } from "../../../api/features/discovery/ranking.ts";
 import { COMPLETE_TEXT, ratedMatch } from "../../fixtures/rated-matches.ts";
@@ -51,7 +51,7 @@ describe("the ranking", () => {
     const ranked = rank([...matches, ratedMatch({}, { sellerAgentId: matches[0]?.listing.sellerAgentId ?? "" })]);
     assert.lengthOf(ranked, 5);
     for (const { explanation, history } of ranked) {
-      const parts = explanationOutput.parse(explanation);
+      const parts = explanationParts.parse(explanation);
       assert.closeTo(parts.relevance, Math.min(1, parts.meaning + parts.words), NEAR);
       assert.closeTo(
         parts.score,

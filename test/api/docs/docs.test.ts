@@ -159,7 +159,13 @@ describe("the description of the API", () => {
     assert.isTrue(shown("POST /api/v1/checkout"));
     assert.isFalse(shown("POST /internal/webhooks/chain"));
     assert.isFalse(shown("GET /api/v1/services"));
-    for (const path of ["discover", "memory/search", "transactions/{id}/check", "analytics/fractal"]) {
+    for (const path of [
+      "discover",
+      "memory/search",
+      "services/{id}/visibility",
+      "transactions/{id}/check",
+      "analytics/fractal",
+    ]) {
       assert.isFalse(shown(`POST /api/v1/${path}`), path);
     }
     assert.isTrue(found.get("POST /api/v1/checkout")?.requestBody?.required);

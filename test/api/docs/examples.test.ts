@@ -133,6 +133,7 @@ describe("the examples of the description", () => {
     await ask("listings.read", { as, at: { id } });
     await ask("listings.update", { as, at: { id } });
     await ask("listings.discover");
+    await ask("listings.checkVisibility", { as, at: { id } });
     await ask("listings.archive", { as, at: { id } });
     for (const name of ["categories.list", "networks.list", "health.read"]) await ask(name);
   });

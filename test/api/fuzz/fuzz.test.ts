@@ -73,6 +73,7 @@ describe("generated requests", () => {
       ...Object.fromEntries(ofTransactions.map((route) => [route, transactionId])),
       "GET /api/v1/services/{id}": own,
       "PATCH /api/v1/services/{id}": own,
+      "POST /api/v1/services/{id}/visibility": own,
       "GET /api/v1/webhooks/{webhookId}": webhookId,
       "PATCH /api/v1/webhooks/{webhookId}": webhookId,
       "POST /api/v1/webhooks/{webhookId}/ping": webhookId,

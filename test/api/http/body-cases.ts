@@ -58,6 +58,19 @@ export function bodyCases(scene: () => Scene): BodyCase[] {
       faults: [...listingFaults, ["status", [7, null, "inactive", "archived", "ACTIVE"]], ["id", ["lst_mine"]]],
     },
     {
+      name: "POST services/{id}/visibility",
+      method: "POST",
+      path: () => `/api/v1/services/${scene().market.serviceId}/visibility`,
+      key: sellerKey,
+      body: () => ({ query: "report on risks" }),
+      required: ["query"],
+      faults: [
+        ["query", [7, null, "", "   ", "x".repeat(1_001), ["risks"], { $ne: null }]],
+        ["filters", [{}]],
+        ["limit", [1]],
+      ],
+    },
+    {
       name: "POST analytics/fractal",
       method: "POST",
       path: () => "/api/v1/analytics/fractal",

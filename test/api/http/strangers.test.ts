@@ -90,6 +90,12 @@ describe("a stranger", () => {
       "GET /api/v1/agents/rebates/{statementId}/settlements": { owner: seller, id: statementId },
       "PATCH /api/v1/services/{id}": { owner: seller, id: market.serviceId, body: { price: 1 }, isPublic: true },
       "DELETE /api/v1/services/{id}": { owner: seller, id: market.serviceId, isPublic: true },
+      "POST /api/v1/services/{id}/visibility": {
+        owner: seller,
+        id: market.serviceId,
+        body: { query: "risks" },
+        isPublic: true,
+      },
       "GET /api/v1/transactions/{id}": ofDeal,
       "GET /api/v1/transactions/{id}/criteria": ofDeal,
       "GET /api/v1/transactions/{id}/claimAbandoned": ofDeal,

@@ -272,6 +272,7 @@ describe("a request with an Idempotency-Key", () => {
       ["/api/v1/discover", undefined, { query: "invoices" }],
       ["/api/v1/discover", market.buyer, { query: "invoices" }],
       ["/api/v1/memory/search", market.buyer, { query: "invoices" }],
+      [`/api/v1/services/${market.serviceId}/visibility`, market.seller, { query: "invoices" }],
       ["/api/v1/analytics/fractal", market.buyer, { series }],
     ];
     for (const [path, as, body] of reads) {

@@ -29,11 +29,14 @@ const NOON = new Date("2026-05-14T12:00:00Z");
 const SERVICE = "/api/v1/services/lst_unknown";
 const DISCOVER: ClassCall = { method: "POST", path: "/api/v1/discover", options: { body: { query: "translate" } } };
 
+const VISIBILITY: ClassCall = { ...DISCOVER, path: `${SERVICE}/visibility` };
+
 /** The facts and calls of each class that a route has. */
 const CALLS: [facts: string, type: CallClass, call: ClassCall][] = [
   ["[S8.3.02]", "api", BUDGET_CALLS.api],
   ["[S8.3.04]", "search", BUDGET_CALLS.search],
   ["[D35]", "search", DISCOVER],
+  ["a seller's", "search", VISIBILITY],
   ["[S8.3.03]", "message", BUDGET_CALLS.message],
   ["[S8.3.05]", "transaction", BUDGET_CALLS.transaction],
 ];

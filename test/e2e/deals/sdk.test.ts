@@ -74,6 +74,9 @@ describe("the client", () => {
     await until("the listing is found", async () =>
       (await market.discover("is this coin dangerous to hold?")).some((found) => found.serviceId === serviceId),
     );
+    const visibility = await seller.agent.listings.visibility(serviceId, "is this coin dangerous to hold?");
+    assert.isTrue(visibility.found);
+    assert.isNotEmpty(visibility.parts.reasons);
   });
 
   it("issues a key and revokes it", async () => {
