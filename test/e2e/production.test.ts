@@ -15,7 +15,10 @@ import { dirname, join, resolve } from "node:path";
 
 import { expect } from "chai";
 
+import { findMongo } from "../../scripts/local/mongo.ts";
+import { CACHE_DIR } from "../../scripts/local/paths.ts";
 import { testVariables } from "../fixtures/environment.ts";
+import { outputOf } from "../fixtures/output-of.ts";
 
 /** A folder with the contents of the image: the API's sources, and the packages of `npm ci --omit=dev` but for graph-node. */
 function productionFolder(): string {
@@ -80,6 +83,25 @@ const DAMAGES: Readonly<Record<string, { message: string; damage: (dir: string) 
   },
 };
 
+/** Brings up the loopback of a network namespace. `ip` isn't everywhere; Python is required anyway. */
+const LOOPBACK_UP = `python3 -c 'import fcntl, socket, struct
+fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sH14s", b"lo", 0x41, b""))'`;
+
+/** The arguments by which `unshare` gives a process a network of its own; undefined if this machine doesn't allow it. */
+async function findNamespace(): Promise<string[] | undefined> {
+  for (const flags of [
+    ["--user", "--map-root-user", "--net"],
+    // For root where users have no namespaces.
+    ["--net"],
+  ]) {
+    const error = await new Promise((done) => {
+      execFile("unshare", [...flags, "sh", "-c", LOOPBACK_UP], { timeout: 20_000 }, done);
+    });
+    if (error === null) return flags;
+  }
+  return undefined;
+}
+
 describe("a production install", () => {
   let dir: string;
   before(() => {
@@ -126,6 +148,34 @@ describe("a production install", () => {
       });
     });
     expect(output).to.equal("896\n");
+  });
+
+  it("starts API and worker in a network namespace with loopback alone, and finds a listing by meaning", async function () {
+    const flags = await findNamespace();
+    if (flags === undefined) {
+      console.log("skipped: this machine gives no process a network namespace");
+      this.skip();
+    }
+    const mongo = await findMongo(CACHE_DIR, { PATH: process.env["PATH"] }, () => undefined);
+    const data = mkdtempSync(join(tmpdir(), "alone-"));
+    try {
+      if (mongo.kind !== "binary") throw new Error(mongo.kind);
+      const program = [process.execPath, "test/e2e/support/start-alone.ts", dir, mongo.path, data];
+      const script = `${LOOPBACK_UP} && exec "$@"`;
+      const output = await outputOf("unshare", [...flags, "sh", "-c", script, "sh", ...program], "", {
+        timeoutMs: 200_000,
+      });
+      const { networks, listed, first } = JSON.parse(output) as {
+        networks: string[];
+        listed: string;
+        first: { id: string; explanation: { meaning: number } };
+      };
+      expect(networks).to.deep.equal(["lo"]);
+      expect(first.id).to.equal(listed);
+      expect(first.explanation.meaning).to.be.above(0.13);
+    } finally {
+      rmSync(data, { recursive: true, force: true });
+    }
   });
 
   for (const [when, { message, damage }] of Object.entries(DAMAGES)) {
