@@ -19,6 +19,9 @@ export interface DealParties {
 }
 
 const RESPONSE = { summary: "Three risks were found.", risks: ["thin liquidity", "unaudited bridge", "single oracle"] };
+const TITLE = "Token risk report";
+/** Search compares meanings, whatever the language. */
+const GERMAN_QUERY = "Ich suche eine Risikoanalyse für einen Token";
 const SEARCH_TIMEOUT_MS = 60_000;
 const SEARCH_PAUSE_MS = 250;
 
@@ -44,7 +47,7 @@ export async function agree(narrator: Narrator, parties: DealParties): Promise<D
   const { market, seller, buyer, sellerHook, buyerHook } = parties;
   const serviceId = await narrator.step("The seller lists a service", async (note) => {
     const { id, status } = await seller.listings.create({
-      title: "Token risk report",
+      title: TITLE,
       description: "Reads a token's contracts, liquidity and holders and writes a report on what could go wrong.",
       category: "risk_assessment",
       price: 2.5,
@@ -67,6 +70,13 @@ export async function agree(narrator: Narrator, parties: DealParties): Promise<D
       if (Date.now() - started > SEARCH_TIMEOUT_MS) throw new Error("the listing was not found within 60 seconds");
       await new Promise((resolve) => setTimeout(resolve, SEARCH_PAUSE_MS));
     }
+  });
+  await narrator.step("A query in German finds the English listing first", async (note) => {
+    const results = await market.discover(GERMAN_QUERY);
+    const [first] = results;
+    // Earlier demos have listed the same under other sellers.
+    if (first?.title !== TITLE) throw new Error(`"${GERMAN_QUERY}" finds ${first?.title ?? "nothing"} first`);
+    note(`POST /api/v1/discover "${GERMAN_QUERY}" → "${first.title}", first of ${results.length}`);
   });
   return narrator.step("The buyer checks out", async (note) => {
     const deal = await buyer.checkout({

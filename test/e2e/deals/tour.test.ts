@@ -41,10 +41,18 @@ describe("the tour with curl", () => {
       assert.ok(lines.includes("released"), stdout);
       const found = lines.find((line) => line.startsWith('[{"id"'));
       assert.match(found ?? "", /Token risk report/, "discover finds the service");
+      assert.include(lines, "Token risk report", "discover finds it first in German, too");
       const score = JSON.parse(lines.at(-1) ?? "") as { onChainScore: number };
       assert.isAtLeast(score.onChainScore, 1);
     });
   }
+
+  it("is played by the demo, too, which finds its listing first with a query in German", async () => {
+    const args = ["scripts/demo.ts", "--stack", process.env["TEST_STACK"] ?? ""];
+    const { stdout } = await run(process.execPath, args, { timeout: 300_000 });
+    assert.match(stdout, /"Ich suche eine Risikoanalyse für einen Token" → "Token risk report", first of \d+/);
+    assert.match(stdout, /Settled \(accepted\)/);
+  });
 
   it("ends when the wallets get no keys, and says so", async () => {
     const stack = stackFacts();
