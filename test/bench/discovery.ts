@@ -5,7 +5,7 @@ import process from "node:process";
 
 import { z } from "zod";
 
-import { embeddingProvider, embeddingVariables } from "../../api/config/embeddings.ts";
+import { embeddingProblems, embeddingProvider, embeddingVariables } from "../../api/config/embeddings.ts";
 import { createThreadEncoder } from "../../api/search/embedding/encoder.ts";
 import { createLogger } from "../../api/lib/logger.ts";
 import { readArguments, refuseArguments, wholeNumber } from "../../scripts/command/arguments.ts";
@@ -204,7 +204,9 @@ async function measureSizes(): Promise<void> {
   }
 }
 
-const provider = values.peers ? embeddingProvider(z.object(embeddingVariables).parse(process.env)) : undefined;
+const variables = z.object(embeddingVariables).parse(values.peers ? process.env : {});
+for (const problem of embeddingProblems(variables)) refuseArguments(problem);
+const provider = embeddingProvider(variables);
 const server = provider && rememberEncodings(createServerEncoder(provider));
 try {
   if (sizes.length > 0) await measureSizes();
