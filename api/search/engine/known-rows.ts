@@ -2,7 +2,7 @@ import type { Query, Table, VectorQuery } from "@lancedb/lancedb";
 import { LRUCache } from "lru-cache";
 
 import { foldedWords } from "./coverage.ts";
-import { findIds, findRows, takeRows } from "./lance-rows.ts";
+import { findIds, takeRows } from "./lance-rows.ts";
 import type { Measure, StoredRow } from "./lance-rows.ts";
 import type { TableFormat } from "./table-format.ts";
 
@@ -34,19 +34,8 @@ export interface KnownRows {
   ) => Promise<FoundRows<Document>>;
 }
 
-/** How much is remembered. */
-export interface RowBounds {
-  /** The rows of a larger table aren't remembered. */
-  mostRows: number;
-  /** Maximum memory of the rows in bytes, as an estimate. */
-  mostBytes: number;
-}
-
-/**
- * Rows of a table that are remembered are found at once. In a larger one, most rows that a search finds would be new, and reading
- * them after the search costs more than reading them with it.
- */
-const BOUNDS: RowBounds = { mostRows: 20_000, mostBytes: 128_000_000 };
+/** Maximum memory of the rows that are remembered, in bytes, as an estimate: those of about 14,000 listings. */
+const MOST_BYTES = 128_000_000;
 /** A listing takes 2.8 times its text, parsed and with its words, and its row something of its own. */
 const BYTES_PER_CHARACTER = 3;
 const BYTES_PER_ROW = 500;
@@ -55,7 +44,7 @@ const BYTES_PER_ROW = 500;
  * The rows of a table. The engine never changes a row in place: it writes a new one and removes the old one, and moves rows to
  * new ids when it merges files. So what is known of an id is true for as long as the table exists.
  */
-export function knownRows(table: Table, { mostRows, mostBytes } = BOUNDS): KnownRows {
+export function knownRows(table: Table, mostBytes = MOST_BYTES): KnownRows {
   /** By format, which has parsed the documents. */
   const known = new Map<unknown, LRUCache<bigint, KnownRow<unknown>>>();
 
@@ -65,8 +54,7 @@ export function knownRows(table: Table, { mostRows, mostBytes } = BOUNDS): Known
     return remembered as LRUCache<bigint, KnownRow<Document>>;
   }
 
-  /** Finds ids, and reads the rows that aren't known yet. */
-  async function findKnown<Document extends { id: string }>(
+  async function find<Document extends { id: string }>(
     format: TableFormat<Document, never>,
     query: Query | VectorQuery,
     measure: Measure,
@@ -90,14 +78,7 @@ export function knownRows(table: Table, { mostRows, mostBytes } = BOUNDS): Known
     return { rows, scores, isWhole: rows.size === ids.length };
   }
 
-  return {
-    async find(format, query, measure) {
-      if ((await table.countRows()) <= mostRows) return await findKnown(format, query, measure);
-      known.clear();
-      const { rows, scores } = await findRows(query, measure);
-      return { rows: new Map(rows.map((row) => [row.id, knownRow(format, row)])), scores, isWhole: true };
-    },
-  };
+  return { find };
 }
 
 function knownRow<Document extends { id: string }>(

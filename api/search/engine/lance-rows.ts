@@ -87,12 +87,6 @@ export async function findIds(query: Query | VectorQuery, measure: Measure) {
   return { ids: batches.flatMap(idsOf), scores: readScores(batches) };
 }
 
-/** The rows that a query finds, and BM25 by id. */
-export async function findRows(query: Query | VectorQuery, measure: Measure) {
-  const batches = await readBatches(query.select([COLUMNS.document, COLUMNS.vector, measure]));
-  return { rows: batches.flatMap(toStoredRows), scores: readScores(batches) };
-}
-
 /** The rows with these ids that are still there. The vectors are copies: a part of a batch would keep all of it in memory. */
 export async function takeRows(table: Table, ids: readonly bigint[]): Promise<StoredRow[]> {
   const batches = await readBatches(table.takeRowIds(ids).select([COLUMNS.document, COLUMNS.vector]));

@@ -76,25 +76,11 @@ describe("the known rows of a table", () => {
     const text = listingFormat.serialize(numbered(1));
     // Room for two rows and a half.
     const mostBytes = 2.5 * (text.length * 3 + VECTOR.byteLength + 500);
-    const rows = knownRows(engine, { mostRows: 10, mostBytes });
+    const rows = knownRows(engine, mostBytes);
     for (const wanted of [[1, 2], [1], [3], [1, 3]]) await find(rows, ...wanted);
     assert.deepEqual(reads, [2, 1], "the second one made room");
     await find(rows, 2);
     assert.deepEqual(reads, [2, 1, 1]);
-  });
-
-  it("remembers no row of a larger table, and reads what it finds at once", async () => {
-    const rows = knownRows(engine, { mostRows: 3, mostBytes: 1_000_000 });
-    await find(rows, 1, 2, 3);
-    await index.table.apply(listingFormat, [storedOf(numbered(4))], []);
-    assert.deepEqual(
-      (await find(rows, 1, 4)).map((row) => [row.document(), row.vector]),
-      [1, 4].map((n) => [numbered(n), VECTOR]),
-    );
-    assert.deepEqual(reads, [3]);
-    await index.table.apply(listingFormat, [], [{ id: "lst_4", revision: 1 }]);
-    await find(rows, 1, 2, 3);
-    assert.deepEqual(reads, [3, 3], "what was known is forgotten");
   });
 
   it("a search finds documents as they are after another process has changed, removed and moved them", async () => {
@@ -143,7 +129,7 @@ describe("the known rows of a table", () => {
       return take(wanted.filter((id) => id !== gone));
     };
     // Too small to remember anything.
-    assert.lengthOf(await searchWith(knownRows(engine, { mostRows: 10, mostBytes: 1 })), 2);
+    assert.lengthOf(await searchWith(knownRows(engine, 1)), 2);
     assert.deepEqual(reads, [2, 2, 2, 2, 2, 2], "three attempts, each by meaning and by words");
   });
 });
