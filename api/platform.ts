@@ -53,6 +53,8 @@ export interface PlatformOptions {
   chains?: Readonly<Record<Network, ChainClient>>;
   indexers?: Readonly<Record<Network, Indexer>>;
   embedded?: SentenceEncoder;
+  /** Of the embedded encoder's thread, see `ThreadOptions`. */
+  encoderNiceness?: number;
 }
 
 /** Maximum wait for the chain id at start, in milliseconds. */
@@ -65,7 +67,7 @@ const CHAIN_ID_PATIENCE_MS = 3_000;
 export async function connectPlatform(options: PlatformOptions, shutdown: AbortSignal): Promise<Platform> {
   const { env, log, clock = systemClock } = options;
   if (options.embedded === undefined) await checkEncoder();
-  const embedded = options.embedded ?? createThreadEncoder(log);
+  const embedded = options.embedded ?? createThreadEncoder(log, { niceness: options.encoderNiceness });
   const chains = options.chains ?? (await connectChains(env));
   const indexers =
     options.indexers ?? byNetwork((network) => createIndexer({ network, url: env.subgraphUrls[network] }));

@@ -21,8 +21,11 @@ const METRICS_LIMIT_MS = 500;
 /** How long the connections may take to close. */
 const CLOSE_LIMIT_MS = 2_000;
 
+/** Nobody waits for what a worker embeds as for a search: the encoder's thread leaves the processors to the other processes. */
+const ENCODER_NICENESS = 10;
+
 await runProcess(log, async () => {
-  const container = await createContainer({ env, log });
+  const container = await createContainer({ env, log, encoderNiceness: ENCODER_NICENESS });
   await container.jobs.start(container.jobDefinitions, container.shutdown);
   const loops = Promise.all(container.loops.map((loop) => loop.run(container.shutdown)));
   const scrapes =

@@ -81,7 +81,7 @@ export function listingModel(connection: Connection): ListingModel {
         partialFilterExpression: { status: "active" },
       },
     ],
-    // For listings to be embedded: those that aren't archived, without an embedding or with one of another model.
-    [{ status: 1, "embedding.model": 1, _id: 1 }],
+    // For listings to be embedded: those that aren't archived, without an embedding or with one of another model, the newest first.
+    [{ status: 1, "embedding.model": 1, updatedAt: -1 }],
   ]);
 }

@@ -31,10 +31,11 @@ interface EmbeddedBatch<Item> {
 async function embedBatch<Item>(
   encoder: SentenceEncoder,
   texts: readonly PendingText<Item>[],
+  isBackground: boolean,
 ): Promise<EmbeddedBatch<Item>> {
   const settled = await Promise.allSettled(
     texts.map(async ({ item, text, owner, spender }) => {
-      const options: EncodeOptions = { owner, spender };
+      const options: EncodeOptions = { owner, spender, isBackground };
       return { item, vector: (await encoder.encode(text, options)).vector };
     }),
   );
@@ -63,44 +64,52 @@ export interface PendingRun<Item> {
   store: (embedded: readonly Embedded<Item>[]) => Promise<number>;
   /** Called with the items whose agents have no tokens left, so that the run can skip the rest of theirs. */
   skip?: (unpaid: readonly Item[]) => void;
+  /** Whether all other texts come first. */
+  isBackground: boolean;
+  /** The run ends after so many milliseconds. The next one goes on. */
+  limitMs: number;
   signal: AbortSignal;
 }
 
-/** A run ends then, long before its job's lock does. The next one goes on. */
-const RUN_MS = 4 * 60_000;
-
 /**
- * Embeds what is pending in batches, until nothing is left, the encoder is stuck or the run's time is over.
+ * Embeds what is pending in batches, until nothing is left, the encoder is stuck or the run's time is over. A batch is stored while
+ * the next one is embedded.
  * @returns how many were stored
  */
-export async function embedAll<Item>({
-  encoder,
-  pending,
-  textOf,
-  store,
-  skip,
-  signal,
-}: PendingRun<Item>): Promise<number> {
-  const endAt = performance.now() + RUN_MS;
+export async function embedAll<Item>(run: PendingRun<Item>): Promise<number> {
+  const { encoder, pending, textOf, store, skip, isBackground, limitMs, signal } = run;
+  const endAt = performance.now() + limitMs;
   let stored = 0;
+  let storing: Promise<number> | undefined;
   let batch: Item[] = [];
+
+  async function untilStored(): Promise<void> {
+    const last = storing;
+    storing = undefined;
+    stored += (await last) ?? 0;
+  }
 
   /** @returns whether the run ends */
   async function flush(): Promise<boolean> {
-    const { embedded, unpaid, isStuck } = await embedBatch(
-      encoder,
-      batch.map((item) => ({ item, ...textOf(item) })),
-    );
+    const texts = batch.map((item) => ({ item, ...textOf(item) }));
     batch = [];
+    const { embedded, unpaid, isStuck } = await embedBatch(encoder, texts, isBackground);
     if (unpaid.length > 0) skip?.(unpaid);
-    if (embedded.length > 0) stored += await store(embedded);
+    await untilStored();
+    if (embedded.length > 0) storing = store(embedded);
+    // It is thrown where the batch is waited for.
+    storing?.catch(() => undefined);
     return isStuck || signal.aborted || performance.now() > endAt;
   }
 
-  for await (const item of pending) {
-    batch.push(item);
-    if (batch.length >= encoder.atOnce && (await flush())) return stored;
+  try {
+    for await (const item of pending) {
+      batch.push(item);
+      if (batch.length >= encoder.atOnce && (await flush())) break;
+    }
+    if (batch.length > 0 && !signal.aborted) await flush();
+  } finally {
+    await untilStored();
   }
-  if (batch.length > 0 && !signal.aborted) await flush();
   return stored;
 }

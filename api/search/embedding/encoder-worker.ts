@@ -1,7 +1,8 @@
-import { parentPort } from "node:worker_threads";
+import { getPriority, setPriority } from "node:os";
+import { parentPort, workerData } from "node:worker_threads";
 
 import { loadPair } from "./pair.ts";
-import type { EncodeAnswer, EncodeRequest } from "./encoder.ts";
+import type { EncodeAnswer, EncodeRequest, ThreadData } from "./encoder.ts";
 
 /**
  * The thread that runs the sentence encoder. On the main thread it would stall every request of the process. The
@@ -9,6 +10,9 @@ import type { EncodeAnswer, EncodeRequest } from "./encoder.ts";
  */
 if (parentPort === null) throw new Error("encoder-worker.ts runs as a worker thread only");
 const port = parentPort;
+// Linux gives the calling thread a priority of its own. The runtime computes in this thread, too.
+const { niceness } = workerData as ThreadData;
+if (niceness > getPriority()) setPriority(niceness);
 
 const read = await loadPair();
 

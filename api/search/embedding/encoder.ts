@@ -26,6 +26,8 @@ export interface EncodeOptions {
   spender?: string | undefined;
   /** How long the caller waits, in milliseconds. What comes later is still kept for the next call. */
   patienceMs?: number;
+  /** A text that a model change has made a job embed again: its turn comes when nothing else waits. */
+  isBackground?: boolean;
 }
 
 /** Turns texts into vectors that are close if the texts have similar meanings. */
@@ -46,6 +48,11 @@ export interface EncodeRequest {
   id: number;
   text: string;
   use: VectorUse;
+}
+
+/** What the encoder thread is started with. */
+export interface ThreadData {
+  niceness: number;
 }
 
 /** The encoder thread's answer. */
@@ -72,30 +79,40 @@ export class NoVectorError extends EncoderUnavailableError {
 
 /** Names the weights, their shares and the tokenisers. When one of them changes, change this name: all texts are then embedded again. */
 const MODEL = "minilm-l6-v2-q+use-multilingual-v3-q8";
-/** Few, because queries wait behind them. */
-const AT_ONCE = 50;
+/** Few, because a killed worker's job embeds the last ones again. */
+const AT_ONCE = 32;
+/** Texts that the thread has at a time: one that it reads, and the next, so that it never waits for this thread. */
+const AHEAD = 2;
 /**
  * A thread that finishes nothing for this long hangs: it is ended, and the next text starts another. It counts from the
  * last answer, not from a text's arrival, because on a busy machine starting the thread alone can take half a minute.
  */
 const STALL_MS = 60_000;
-/** As many waiting texts as the thread encodes within a few seconds. More are refused at once. */
+/** As many waiting texts as the thread encodes within a few seconds, and as many of the background. More are refused at once. */
 const MAX_WAITING = 200;
 
 interface Waiting {
+  request: EncodeRequest;
   resolve: (encoding: Encoding) => void;
   reject: (error: Error) => void;
 }
 
-/**
- * The encoder in its own worker thread. The first text starts the thread, and the next one restarts it if it died.
- * @param script what the thread runs
- */
+/** How the thread runs. */
+export interface ThreadOptions {
+  /** What it runs. */
+  script?: URL;
+  /** Its priority for the operating system, 0 to 19, the lowest: a lower one leaves the processors to searches. Default 0. */
+  niceness?: number | undefined;
+}
+
+/** The encoder in its own worker thread. The first text starts the thread, and the next one restarts it if it died. */
 export function createThreadEncoder(
   log: Logger,
-  script = new URL("./encoder-worker.ts", import.meta.url),
+  { script = new URL("./encoder-worker.ts", import.meta.url), niceness = 0 }: ThreadOptions = {},
 ): SentenceEncoder {
-  const waiting = new Map<number, Waiting>();
+  /** Texts that the thread has. */
+  const sent = new Map<number, Waiting>();
+  const queues: Record<"first" | "background", Waiting[]> = { first: [], background: [] };
   let worker: Worker | undefined;
   let watch: NodeJS.Timeout | undefined;
   let answered = 0;
@@ -103,11 +120,12 @@ export function createThreadEncoder(
   let isClosed = false;
 
   function startWorker(): Worker {
-    const started = new Worker(script);
+    const started = new Worker(script, { workerData: { niceness } satisfies ThreadData });
     started.on("message", (answer: EncodeAnswer) => {
       answered += 1;
-      const entry = waiting.get(answer.id);
-      waiting.delete(answer.id);
+      const entry = sent.get(answer.id);
+      sent.delete(answer.id);
+      sendNext(started);
       watchFor(started);
       if ("error" in answer) entry?.reject(new NoVectorError("text", answer.error));
       else entry?.resolve({ vector: answer.vector, knownWordShare: answer.knownWordShare, language: answer.language });
@@ -128,20 +146,31 @@ export function createThreadEncoder(
     if (worker !== ended) return;
     worker = undefined;
     clearTimeout(watch);
-    for (const entry of waiting.values()) entry.reject(new EncoderUnavailableError(reason));
-    waiting.clear();
+    const lost = [...sent.values(), ...queues.first.splice(0), ...queues.background.splice(0)];
+    sent.clear();
+    for (const entry of lost) entry.reject(new EncoderUnavailableError(reason));
+  }
+
+  /** Gives the thread its next texts. */
+  function sendNext(thread: Worker): void {
+    while (sent.size < AHEAD) {
+      const next = queues.first.shift() ?? queues.background.shift();
+      if (next === undefined) return;
+      sent.set(next.request.id, next);
+      thread.postMessage(next.request);
+    }
   }
 
   /** Gives the thread its time for the next answer, when texts wait for one. */
   function watchFor(thread: Worker): void {
     clearTimeout(watch);
-    if (waiting.size === 0) return;
+    if (sent.size === 0) return;
     const answeredBefore = answered;
     watch = setTimeout(() => {
       // An answer may have come while this thread was the busy one: it is read before the next check phase.
       setImmediate(() => {
         if (answered !== answeredBefore || worker !== thread) return;
-        log.error({ stallMs: STALL_MS, waiting: waiting.size }, "the sentence encoder hangs");
+        log.error({ stallMs: STALL_MS }, "the sentence encoder hangs");
         drop(thread, "The sentence encoder hangs");
         void thread.terminate();
       });
@@ -152,18 +181,20 @@ export function createThreadEncoder(
     model: MODEL,
     atOnce: AT_ONCE,
     dimensions: PAIR_DIMENSIONS,
-    encode(text, { as = "document", isEnglishAlone = false } = {}) {
+    encode(text, { as = "document", isEnglishAlone = false, isBackground = false } = {}) {
       if (isClosed) return Promise.reject(new EncoderUnavailableError("The sentence encoder is closed"));
-      if (waiting.size >= MAX_WAITING) {
+      const queue = isBackground ? queues.background : queues.first;
+      if (queue.length >= MAX_WAITING) {
         return Promise.reject(new EncoderUnavailableError("Too many texts wait for the sentence encoder"));
       }
       const thread = (worker ??= startWorker());
-      const id = nextId;
+      const request: EncodeRequest = { id: nextId, text, use: isEnglishAlone ? "english" : as };
       nextId += 1;
       return new Promise<Encoding>((resolve, reject) => {
-        waiting.set(id, { resolve, reject });
-        if (waiting.size === 1) watchFor(thread);
-        thread.postMessage({ id, text, use: isEnglishAlone ? "english" : as } satisfies EncodeRequest);
+        const isFirst = sent.size === 0;
+        queue.push({ request, resolve, reject });
+        sendNext(thread);
+        if (isFirst) watchFor(thread);
       });
     },
     async close() {

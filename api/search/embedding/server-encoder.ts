@@ -29,14 +29,15 @@ type Kind = NonNullable<EncodeOptions["as"]>;
 /** Paces that replace parts of the usual ones. */
 export type SendingPaces = Partial<Record<Kind, Partial<SendingPace>>>;
 
-/** Texts that are sent together: agents' private documents may have no tokens left when others still do. */
-type Lane = Kind | "private";
+/** Texts that are sent together: agents' private documents, and those of the background, may have no tokens left when others still do. */
+type Lane = Kind | "private" | "background";
 
 /** A query's limits fit into the time that its caller waits. */
 const PACES: Readonly<Record<Kind, SendingPace>> = {
   query: { timeoutMs: 2_500, attempts: 2, baseDelayMs: 100, maxDelayMs: 500 },
   document: { timeoutMs: 10_000, attempts: 3, baseDelayMs: 500, maxDelayMs: 2_000 },
 };
+const PRIORITIES: Readonly<Record<Lane, number>> = { query: 1, document: 0, private: 0, background: -1 };
 const BOUNDS = {
   query: { maxWaiting: 200, maxTexts: 16 },
   document: { maxWaiting: 2_000, maxTexts: 64 },
@@ -135,15 +136,16 @@ export class ServerEncoder implements SentenceEncoder {
       query: this.#createLane("query"),
       document: this.#createLane("document"),
       private: this.#createLane("private"),
+      background: this.#createLane("background"),
     };
   }
 
   async encode(text: string, options: EncodeOptions = {}): Promise<Encoding> {
-    const { as = "document", owner, spender = owner, patienceMs = PATIENCE_MS[as] } = options;
+    const { as = "document", owner, spender = owner, patienceMs = PATIENCE_MS[as], isBackground = false } = options;
     if (this.#closing.signal.aborted) throw closed();
     const clean = cleanText(text, this.#maxTextBytes);
     if (clean === "") throw new NoVectorError("text", "The text has no visible character");
-    const lane = as === "document" && owner !== undefined ? "private" : as;
+    const lane = isBackground ? "background" : as === "document" && owner !== undefined ? "private" : as;
     if (this.#lanes[lane].size >= BOUNDS[as].maxWaiting) {
       throw new NoVectorError("server", "Too many texts wait for the embedding server");
     }
@@ -172,12 +174,12 @@ export class ServerEncoder implements SentenceEncoder {
   }
 
   #createLane(lane: Lane): Batches<Text, Float32Array> {
-    const kind = lane === "private" ? "document" : lane;
+    const kind = lane === "query" ? "query" : "document";
     const { maxTexts } = BOUNDS[kind];
     const pace = { ...PACES[kind], ...this.#paces[kind] };
     return new Batches({
       queue: this.#queue,
-      priority: kind === "query" ? 1 : 0,
+      priority: PRIORITIES[lane],
       fits: (texts) => texts.length <= maxTexts && tokensOf(texts) <= MAX_TOKENS,
       run: (batch) => this.#embed(batch, lane, pace),
     });
@@ -264,7 +266,8 @@ export class ServerEncoder implements SentenceEncoder {
     const { signal } = this.#closing;
     const tokens = tokensOf(texts.map(({ item }) => item));
     const attempt = async () => {
-      const reservation = await this.#budget.reserve(tokens, lane === "private" ? "private" : "other");
+      const isKept = lane === "query" || lane === "document";
+      const reservation = await this.#budget.reserve(tokens, isKept ? "first" : "later");
       if (reservation === undefined) throw new NoVectorError("budget", "The day's tokens for embedding are spent");
       const inputs = texts.map(({ item: { text } }) => text);
       const answer = await this.#server.embed(inputs, pace.timeoutMs, signal).catch(async (error: unknown) => {

@@ -12,12 +12,12 @@ export interface Reservation {
   settle(tokens: number): Promise<void>;
 }
 
-/** The use of tokens: agents' private documents, or queries and listings, which a part of each day is kept for. */
-export type TokenUse = "private" | "other";
+/** The use of tokens: `first` are queries and new listings, which a part of each day is kept for. */
+export type TokenUse = "first" | "later";
 
 /** Share of a day's tokens that one agent's listings and entries may cost, and as much again for its queries of its memory. */
 const AGENT_SHARE = 0.05;
-/** Share of a day's tokens that agents' private documents can't spend. */
+/** Share of a day's tokens that agents' private documents, and texts that another model has embedded, can't spend. */
 const KEPT_SHARE = 0.2;
 /** How long a day's sum is kept, for operators, and an agent's. */
 const KEPT_MS = 40 * 24 * 3_600_000;
@@ -45,7 +45,7 @@ export class TokenBudget {
   readonly #log: Logger;
   /** By the id of the record that refused them, and for the day by the use. */
   readonly #refusals = new LRUCache<string, Refusal>({ max: MOST_REFUSALS });
-  readonly #loggedDays = { private: "", other: "" };
+  readonly #loggedDays = { first: "", later: "" };
 
   constructor({
     spending,
@@ -65,8 +65,8 @@ export class TokenBudget {
     this.#spending = spending;
     this.#dailyTokens = dailyTokens;
     this.#limits = {
-      private: atLeastOneText(dailyTokens * (1 - KEPT_SHARE)),
-      other: dailyTokens,
+      first: dailyTokens,
+      later: atLeastOneText(dailyTokens * (1 - KEPT_SHARE)),
       share: atLeastOneText(dailyTokens * AGENT_SHARE),
     };
     this.#now = now;
@@ -81,7 +81,8 @@ export class TokenBudget {
     const expiresAt = new Date(Date.parse(day) + KEPT_MS);
     if (await this.#take(day, tokens, this.#limits[use], expiresAt)) return this.#createReservation(day, tokens);
     this.#noteRefusal(key, tokens);
-    const what = use === "private" ? "the day's tokens for agents' memory" : "the day's tokens for embedding";
+    const what =
+      use === "first" ? "the day's tokens for embedding" : "the day's tokens for memory and for texts of another model";
     if (this.#loggedDays[use] !== day) this.#log.warn({ dailyTokens: this.#dailyTokens, day }, `${what} are spent`);
     this.#loggedDays[use] = day;
     return undefined;

@@ -6,7 +6,6 @@ import { assert } from "chai";
 import { MongoServerError } from "mongodb";
 
 import { createDatabaseSearch } from "../../../api/features/discovery/database-search.ts";
-import { embedPending } from "../../../api/features/discovery/embed-pending.ts";
 import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
 import { IndexUnavailableError } from "../../../api/search/index/index-reader.ts";
 import { indexStateModel } from "../../../api/search/index/index-state.ts";
@@ -14,6 +13,7 @@ import { createDiscoverService } from "../../../api/features/discovery/service.t
 import { listingModel } from "../../../api/features/listings/model.ts";
 import type { ListingModel, ListingRecord } from "../../../api/features/listings/model.ts";
 import { ApiError } from "../../../api/http/errors.ts";
+import { embedPendingListings } from "../../fixtures/embed-pending.ts";
 import { hasIndex, listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
 import { indexedAgent } from "../../fixtures/indexed-agents.ts";
@@ -162,14 +162,14 @@ describe("discovery without its index", () => {
 
   it("compares vectors of the current model alone", async () => {
     const id = await list("Falconry show");
-    const { connection, log, features } = api.container;
+    const { connection, features } = api.container;
     const listings = listingModel(connection);
     const { current: encoder } = features.discovery.encoders;
     const meaning = async () => (await discover("falconry show"))[0]?.explanation?.meaning;
     assert.isAbove((await meaning()) ?? 0, 0);
     await listings.updateOne({ _id: id }, { $set: { "embedding.model": "earlier@1" } });
     assert.strictEqual(await meaning(), 0);
-    await embedPending({ listings, encoder }, log, new AbortController().signal);
+    await embedPendingListings({ listings, encoder });
     assert.isAbove((await meaning()) ?? 0, 0);
   });
 

@@ -4,11 +4,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { assert } from "chai";
 
 import type { Network } from "../../../api/config/constants.ts";
-import { embedPending } from "../../../api/features/discovery/embed-pending.ts";
 import { createThreadEncoder } from "../../../api/search/embedding/encoder.ts";
 import type { listingModel } from "../../../api/features/listings/model.ts";
 import type { Indexer } from "../../../api/indexer/indexer-client.ts";
 import type { IndexedAgent } from "../../../api/indexer/schemas.ts";
+import { embedPendingListings } from "../../fixtures/embed-pending.ts";
 import { listingBody, startTestApi } from "../../fixtures/api.ts";
 import { resolve } from "../../fixtures/description.ts";
 import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
@@ -272,8 +272,8 @@ describe("discovery", () => {
       await until("zeppelin", (ids) => ids.includes(id));
       const encoder = createThreadEncoder(log);
       const listings = connection.models["Listing"] as ReturnType<typeof listingModel>;
-      assert.strictEqual(await embedPending({ listings, encoder }, log, new AbortController().signal), 1);
-      assert.strictEqual(await embedPending({ listings, encoder }, log, new AbortController().signal), 0);
+      assert.strictEqual(await embedPendingListings({ listings, encoder }), 1);
+      assert.strictEqual(await embedPendingListings({ listings, encoder }), 0);
       await encoder.close();
       await until("dirigible flight", (ids) => ids.includes(id));
     });

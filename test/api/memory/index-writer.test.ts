@@ -4,10 +4,10 @@ import { join } from "node:path";
 
 import { assert } from "chai";
 
-import { embedEntries } from "../../../api/features/memory/index/embed-pending.ts";
 import { MEMORY_INDEX } from "../../../api/features/memory/index/entry-format.ts";
 import { indexStateModel } from "../../../api/search/index/index-state.ts";
 import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
+import { embedPendingEntries } from "../../fixtures/embed-pending.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
 import { movedClock } from "../../fixtures/limits.ts";
@@ -154,7 +154,7 @@ describe("the index of memory search", () => {
     await untilIndexed(api, memory.agentId);
     assert.deepEqual([await keys("veterinarian"), await keys("doctor for animals")], [["pet"], []]);
     const { current: encoder } = features.discovery.encoders;
-    await embedEntries({ connection, models, encoder }, new AbortController().signal);
+    await embedPendingEntries({ connection, models, encoder });
     await untilIndexed(api, memory.agentId);
     assert.deepEqual(await keys("doctor for animals"), ["pet"]);
   });

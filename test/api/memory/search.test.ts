@@ -1,7 +1,7 @@
 // Semantic search over an agent's memory (specification row 26).
 import { assert } from "chai";
 
-import { embedEntries } from "../../../api/features/memory/index/embed-pending.ts";
+import { embedPendingEntries } from "../../fixtures/embed-pending.ts";
 import { assertError, assertInvalid, startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
 import { limitsWith, movedClock } from "../../fixtures/limits.ts";
@@ -45,10 +45,7 @@ for (const source of ["the index", "the database"])
     const embed = () => {
       const { connection, features } = apis[0].container;
       const { models } = features.memory;
-      return embedEntries(
-        { connection, models, encoder: features.discovery.encoders.current },
-        new AbortController().signal,
-      );
+      return embedPendingEntries({ connection, models, encoder: features.discovery.encoders.current });
     };
 
     describe("happy", () => {

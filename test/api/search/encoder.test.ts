@@ -35,8 +35,36 @@ describe("the sentence encoder", () => {
     }
   });
 
+  it("answers a query before what waits in the background, however much that is", async () => {
+    encoder = createThreadEncoder(log);
+    const order: string[] = [];
+    const inBackground = Array.from({ length: 100 }, async (_, n) => {
+      await encoder.encode(`invoice ${n}`, { isBackground: true });
+      order.push("background");
+    });
+    await inBackground[0];
+    await encoder.encode("a market report", { as: "query" });
+    order.push("query");
+    await Promise.all(inBackground);
+    // The first, those that the thread had already, and the one that it was given while it read the query.
+    assert.isAtMost(order.indexOf("query"), 5);
+  });
+
+  it("refuses no query for what waits in the background, and no more of that than it can take", async () => {
+    encoder = createThreadEncoder(log, { script: HANGING });
+    const inBackground = Array.from({ length: 300 }, () => encoder.encode("an invoice", { isBackground: true }));
+    const settled = Promise.allSettled([...inBackground, encoder.encode("a query", { as: "query" })]);
+    mock.timers.tick(60_000);
+    const reasons = (await settled).map((one) => (one.status === "rejected" ? String(one.reason) : ""));
+    assert.lengthOf(
+      reasons.filter((reason) => reason.includes("Too many")),
+      98,
+    );
+    assert.match(reasons.at(-1) ?? "", /hangs/);
+  });
+
   it("ends a thread that hangs, so that those who wait are refused and the next text starts another", async () => {
-    encoder = createThreadEncoder(log, HANGING);
+    encoder = createThreadEncoder(log, { script: HANGING });
     for (let thread = 0; thread < 2; thread += 1) {
       const answers = Promise.allSettled([encoder.encode("one"), encoder.encode("two")]);
       mock.timers.tick(60_000);

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { assert } from "chai";
 
 import { createCategoryFit } from "../../../api/features/discovery/category-fit.ts";
-import { embedPending } from "../../../api/features/discovery/embed-pending.ts";
 import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
 import { indexStateModel } from "../../../api/search/index/index-state.ts";
 import { createListingSource } from "../../../api/features/discovery/listing-source.ts";
 import type { IndexState } from "../../../api/search/index/index-state.ts";
 import { listingModel } from "../../../api/features/listings/model.ts";
+import { embedPendingListings } from "../../fixtures/embed-pending.ts";
 import { hasIndex, listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
 import { startLoops } from "../../fixtures/loops.ts";
@@ -178,7 +178,7 @@ describe("the writer of the search index", () => {
     await untilFound("doctor", id);
     await stopWriting();
     // As if another model had embedded everything so far.
-    const { connection, log } = api.container;
+    const { connection } = api.container;
     const listings = listingModel(connection);
     await listings.updateMany({}, { $set: { "embedding.model": OLD_MODEL } });
     await change({ model: OLD_MODEL });
@@ -189,7 +189,7 @@ describe("the writer of the search index", () => {
     const { current: encoder } = api.container.features.discovery.encoders;
     assert.strictEqual(after.model, encoder.model);
     assert.notInclude(await idsOf("veterinarian"), id);
-    await embedPending({ listings, encoder }, log, new AbortController().signal);
+    await embedPendingListings({ listings, encoder });
     await untilFound("veterinarian", id);
     assert.strictEqual((await state()).table, after.table);
   });

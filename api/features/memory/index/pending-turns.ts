@@ -17,13 +17,14 @@ interface Rest {
 }
 
 /**
- * The entries without a vector of a model, each once. Agents take turns, so that one with thousands of entries doesn't delay
+ * The entries that certain models have embedded, or none, each once. Agents take turns, so that one with thousands of entries doesn't delay
  * the others. A run may end before all agents have had a turn, so it begins with a random one.
+ * @param models names of models; null stands for none
  * @param leftOut agents that get no further turn; the caller adds to it during the run
  */
 export async function* pendingInTurns(
   { entries, totals }: Pick<MemoryModels, "entries" | "totals">,
-  model: string,
+  models: readonly (string | null)[],
   leftOut: ReadonlySet<string>,
 ): AsyncGenerator<PendingEntry> {
   const rests: Rest[] = [];
@@ -56,7 +57,7 @@ export async function* pendingInTurns(
 
   const [sampled] = await totals.aggregate<{ _id: string }>([{ $sample: { size: 1 } }, { $project: { _id: 1 } }]);
   const middle = sampled?._id ?? "";
-  for (const embeddedBy of [null, ...(await earlierModels(entries, model))]) {
+  for (const embeddedBy of models) {
     yield* firstTurns(embeddedBy, middle);
     yield* firstTurns(embeddedBy, "", middle);
   }
@@ -71,7 +72,7 @@ export async function* pendingInTurns(
 }
 
 /** The other models that have embedded entries. Each takes one index lookup. */
-async function earlierModels(entries: MemoryModels["entries"], model: string): Promise<string[]> {
+export async function earlierModels(entries: MemoryModels["entries"], model: string): Promise<string[]> {
   const found: string[] = [];
   for (let after = ""; ;) {
     const next = await entries

@@ -6,17 +6,18 @@ import type { Connection } from "mongoose";
 import { createIndexes } from "../../../../api/db/connection.ts";
 import { listingModel } from "../../../../api/features/listings/model.ts";
 import type { ListingRecord } from "../../../../api/features/listings/model.ts";
-import { embedEntries } from "../../../../api/features/memory/index/embed-pending.ts";
 import { memoryModels } from "../../../../api/features/memory/model.ts";
 import type { EntryRecord } from "../../../../api/features/memory/model.ts";
-import { embedPending } from "../../../../api/features/discovery/embed-pending.ts";
 import type { SentenceEncoder } from "../../../../api/search/embedding/encoder.ts";
+import { embedPending } from "../../../../api/features/discovery/embed-pending.ts";
 import { createLogger } from "../../../../api/lib/logger.ts";
+import { embedPendingEntries, embedPendingListings } from "../../../fixtures/embed-pending.ts";
 import { LONG_PAUSES, openEncoderBench, providerAt } from "../../../fixtures/embedding-encoders.ts";
 import type { EncoderBench } from "../../../fixtures/embedding-encoders.ts";
 import { expensive, failing, refusing, startEmbeddingServer } from "../../../fixtures/embedding-server.ts";
 import type { EmbeddingServerFixture } from "../../../fixtures/embedding-server.ts";
 import { readsOf } from "../../../fixtures/profile.ts";
+import { rejectionOf } from "../../../fixtures/rejection.ts";
 import { until } from "../../../fixtures/until.ts";
 
 const log = createLogger({ level: "silent", name: "test" });
@@ -44,8 +45,8 @@ describe("what waits to be embedded", () => {
     await server.close();
   });
 
-  const embedListings = (by = encoder) => embedPending({ listings, encoder: by }, log, new AbortController().signal);
-  const embedMemory = (by = encoder) => embedEntries({ connection, models, encoder: by }, new AbortController().signal);
+  const embedListings = (by = encoder) => embedPendingListings({ listings, encoder: by });
+  const embedMemory = (by = encoder) => embedPendingEntries({ connection, models, encoder: by });
   const old = { model: "use-lite-en@0.2.0", vector: Buffer.alloc(2_048) };
   const now = new Date();
 
@@ -116,13 +117,55 @@ describe("what waits to be embedded", () => {
     assert.strictEqual(await embedListings(), 130);
     assert.deepEqual(
       server.seen.map(({ body }) => body.input.length).sort((a, b) => a - b),
-      [2, 64, 64],
+      [6, 60, 64],
     );
     assert.include(server.texts(), "Airship 3. booking. Rents airships.");
     const stored = await listings.find().lean();
     assert.isTrue(stored.every(({ embedding }) => embedding?.model === MODEL));
     assert.isTrue(stored.every(({ embedding }) => embedding?.vector.buffer.byteLength === 64 * 4));
     assert.strictEqual(await embedListings(), 0);
+  });
+
+  const run = (texts: "new" | "outdated") => ({ texts, limitMs: 60_000, signal: new AbortController().signal, log });
+
+  it("new listings have a run of their own, and so have those of another model, the last changed ones first", async () => {
+    const at = (minute: number) => ({ updatedAt: new Date(now.getTime() + minute * 60_000) });
+    for (const number of range(0, 200)) await list([number], { embedding: old, ...at(number) });
+    await list([300], at(2));
+    await list([301], at(3));
+    await list([302], at(1));
+    const numbersOf = (texts: readonly string[]) => texts.map((text) => Number(/^Airship (\d+)/.exec(text)?.[1]));
+    assert.strictEqual(await embedPending({ listings, encoder }, run("new")), 3);
+    assert.deepEqual(numbersOf(server.texts()), [301, 300, 302]);
+    assert.strictEqual(await listings.countDocuments({ "embedding.model": MODEL }), 3);
+    assert.strictEqual(await embedPending({ listings, encoder }, run("outdated")), 200);
+    const requests = server.seen.map(({ body }) => numbersOf(body.input));
+    assert.sameMembers(requests.find((numbers) => numbers.includes(199)) ?? [], range(136, 200));
+  });
+
+  it("a run goes on where a killed one ended, and embeds again what that hadn't stored alone", async () => {
+    await list(range(0, 1_000), { embedding: old });
+    let stored = 0;
+    // As if the process had ended while it wrote its second batch.
+    const killed = new Proxy(listings, {
+      get(target, name) {
+        if (name !== "bulkWrite") return Reflect.get(target, name) as unknown;
+        return async (...args: Parameters<typeof listings.bulkWrite>) => {
+          stored += 1;
+          if (stored > 1) throw new Error("killed");
+          return await listings.bulkWrite(...args);
+        };
+      },
+    });
+    await rejectionOf(embedPending({ listings: killed, encoder }, run("outdated")), Error);
+    assert.strictEqual(await listings.countDocuments({ "embedding.model": MODEL }), encoder.atOnce);
+    // Nothing is answered from the cache.
+    await connection.collection("embeddings").deleteMany({});
+    assert.strictEqual(await embedPending({ listings, encoder }, run("outdated")), 1_000 - encoder.atOnce);
+    const twice = server.texts().length - new Set(server.texts()).size;
+    // The batch that was being stored, and the one that was being embedded meanwhile.
+    assert.isAtMost(twice, 2 * encoder.atOnce);
+    assert.isAbove(twice, 0);
   });
 
   it("archived listings never do", async () => {

@@ -2,11 +2,10 @@
 import { assert } from "chai";
 
 import type { Env } from "../../../../api/config/env.ts";
-import { embedEntries } from "../../../../api/features/memory/index/embed-pending.ts";
 import { CATEGORY_TOPICS } from "../../../../api/features/discovery/category-topics.ts";
-import { embedPending } from "../../../../api/features/discovery/embed-pending.ts";
 import { indexStateModel } from "../../../../api/search/index/index-state.ts";
 import type { listingModel } from "../../../../api/features/listings/model.ts";
+import { embedPendingEntries, embedPendingListings } from "../../../fixtures/embed-pending.ts";
 import { listingBody, startTestApi } from "../../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../../fixtures/api.ts";
 import { EMBEDDING_KEY, providerAt } from "../../../fixtures/embedding-encoders.ts";
@@ -64,12 +63,10 @@ describe("search with an embedding server", () => {
     by.container.connection.models["Listing"] as unknown as ReturnType<typeof listingModel>;
   const stored = async (id: string) => (await listingsOf(api).findById(id).lean())?.embedding ?? null;
   /** Runs the worker's job until it has embedded something: after a failure nothing is sent for a moment. */
-  const embedPendingListings = (by = api) =>
+  const embedListings = (by = api) =>
     until("pending listings are embedded", async () => {
-      const { container } = by;
-      const encoder = container.features.discovery.encoders.current;
-      const deps = { listings: listingsOf(by), encoder };
-      return (await embedPending(deps, container.log, new AbortController().signal)) > 0;
+      const encoder = by.container.features.discovery.encoders.current;
+      return (await embedPendingListings({ listings: listingsOf(by), encoder })) > 0;
     });
 
   it("finds a listing by its meaning, embedded once when it is created", async () => {
@@ -111,7 +108,7 @@ describe("search with an embedding server", () => {
     assert.deepEqual([body.search.ok, body.encoder.model, body.encoder.server.answers], [true, MODEL, false]);
 
     server.always = undefined;
-    await embedPendingListings();
+    await embedListings();
     assert.strictEqual((await stored(id))?.model, MODEL);
     await untilFound("dirigible journey", id);
     // An answer of /ready is shared for a second.
@@ -165,7 +162,7 @@ describe("search with an embedding server", () => {
     server.always = undefined;
     const { connection, features } = api.container;
     const deps = { connection, models: features.memory.models, encoder: features.discovery.encoders.current };
-    await until("the entry is embedded", async () => (await embedEntries(deps, new AbortController().signal)) > 0);
+    await until("the entry is embedded", async () => (await embedPendingEntries(deps)) > 0);
     await until("the other is found by its meaning", async () => (await keys("airship voyage"))[0] === "trip");
   });
 
@@ -180,7 +177,7 @@ describe("search with an embedding server", () => {
     const modelOfIndex = async () => (await states.findById("listings").lean())?.model;
     await until("the new index answers", async () => (await modelOfIndex()) === "compatible:next:512");
     assert.deepEqual(await found("zeppelin charter", changed), [id]);
-    await embedPendingListings(changed);
+    await embedListings(changed);
     assert.strictEqual((await stored(id))?.model, "compatible:next:512");
     assert.strictEqual((await stored(archived))?.model, MODEL);
     await untilFound("dirigible journey", id, changed);
