@@ -42,7 +42,7 @@ const ROUNDING = 1e-9;
 
 /** The engine's table of active listings. */
 export const listingFormat: TableFormat<Listing, ListingFilter> = {
-  version: 3,
+  version: 4,
   columns: {
     category: "choice",
     network: "choice",

@@ -19,12 +19,14 @@ export const COLUMNS = {
   revision: "revision",
   words: "words",
   vector: "vector",
+  /** Whether the row has a vector. Vectors are large, and a search of a table that lacks most of them would read all the same. */
+  embedded: "embedded",
   document: "document",
 } as const;
 
 /** The columns of a table. @param dimensions length of the vectors */
 export async function buildSchema({ columns }: Pick<TableFormat<never, never>, "columns">, dimensions: number) {
-  const { Field, FixedSizeList, Float32, Float64, Int32, List, Schema, Utf8 } = await loadArrow();
+  const { Bool, Field, FixedSizeList, Float32, Float64, Int32, List, Schema, Utf8 } = await loadArrow();
   const types = {
     choice: () => new Utf8(),
     key: () => new Utf8(),
@@ -37,6 +39,7 @@ export async function buildSchema({ columns }: Pick<TableFormat<never, never>, "
     new Field(COLUMNS.revision, new Int32(), false),
     new Field(COLUMNS.words, new Utf8(), false),
     new Field(COLUMNS.vector, new FixedSizeList(dimensions, new Field("item", new Float32(), true)), true),
+    new Field(COLUMNS.embedded, new Bool(), false),
     ...Object.entries(columns).map(([name, kind]) => new Field(name, types[kind](), false)),
     new Field(COLUMNS.document, new Utf8(), false),
   ]);
@@ -57,16 +60,20 @@ export async function toRows<Document extends { id: string }>(
   const { makeArrowTable } = await loadEngine();
   const schema = await table.schema();
   const dimensions = dimensionsOf(schema);
-  const rows = documents.map(({ document, revision, vector, values }) => ({
-    ...format.toValues(document),
-    ...values,
-    [COLUMNS.id]: document.id,
-    [COLUMNS.revision]: revision,
-    [COLUMNS.words]: format.wordsOf(document),
+  const rows = documents.map(({ document, revision, vector, values }) => {
     // One of another length can't be stored. Its document is found by its words.
-    [COLUMNS.vector]: vector?.length === dimensions ? vector : null,
-    [COLUMNS.document]: format.serialize(document),
-  }));
+    const isEmbedded = vector?.length === dimensions;
+    return {
+      ...format.toValues(document),
+      ...values,
+      [COLUMNS.id]: document.id,
+      [COLUMNS.revision]: revision,
+      [COLUMNS.words]: format.wordsOf(document),
+      [COLUMNS.vector]: isEmbedded ? vector : null,
+      [COLUMNS.embedded]: isEmbedded,
+      [COLUMNS.document]: format.serialize(document),
+    };
+  });
   return makeArrowTable(rows, { schema });
 }
 

@@ -4,13 +4,14 @@ import { cosine } from "../embedding/vectors.ts";
 import { createCoverage } from "./coverage.ts";
 import type { FoundRows, KnownRow, KnownRows } from "./known-rows.ts";
 import { COLUMNS } from "./lance-rows.ts";
+import { INDEXED_FROM } from "./lance-writes.ts";
 import { byRelevance } from "./match.ts";
 import type { Match, SearchQuery } from "./match.ts";
 import { EVEN_WORD_SCORE, NO_WORDS, computeRelevance, sumOf } from "./relevance.ts";
 import type { WordMatch } from "./relevance.ts";
 import type { SearchOptions } from "./search-table.ts";
 import type { TableFormat } from "./table-format.ts";
-import { chooseVectorIndex } from "./vector-index.ts";
+import { chooseVectorIndex, hasVectorIndex } from "./vector-index.ts";
 
 /**
  * How many parts of the vectors' index are searched, the nearest ones first; a part has about 4,000 vectors. Of a million generated
@@ -101,14 +102,18 @@ async function findByMeaning<Document extends { id: string }>(
 ): Promise<FoundRows<Document>> {
   const { vector } = (await query.encoding) ?? {};
   if (vector === undefined) return nothing();
+  const count = isExact ? 0 : await table.countRows();
+  // The engine would read the rows without a vector, too. Once there are more, they get an index.
+  const isSparse = count >= INDEXED_FROM && !(await hasVectorIndex(table));
+  const conditions = [condition ?? [], isSparse ? COLUMNS.embedded : []].flat();
   const nearest = (parts: number) => {
     let search = table.vectorSearch(vector).column(COLUMNS.vector).distanceType("cosine").nprobes(parts).limit(limit);
     const { refineFactor } = chooseVectorIndex(vector.length);
     if (refineFactor !== undefined) search = search.refineFactor(refineFactor);
-    if (condition !== undefined) search = search.where(condition);
+    if (conditions.length > 0) search = search.where(conditions.map((each) => `(${each})`).join(" AND "));
     return isExact ? search.bypassVectorIndex() : search;
   };
-  if (!isExact && (await table.countRows()) > wholeUpTo) {
+  if (count > wholeUpTo && !isSparse) {
     const found = await rows.find(format, nearest(NEAREST_PARTS), "_distance");
     if (found.rows.size >= limit) return found;
   }

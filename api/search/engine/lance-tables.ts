@@ -42,6 +42,7 @@ export function openLanceTables(url: string, store?: ObjectStoreSettings): Searc
       const { Index } = await loadEngine();
       const table = await (await connect()).createEmptyTable(name, await buildSchema(format, dimensions));
       await table.createIndex(COLUMNS.id, { config: Index.btree() });
+      await table.createIndex(COLUMNS.embedded, { config: Index.bitmap() });
       await table.createIndex(COLUMNS.words, {
         config: Index.fts({
           stem: true,

@@ -4,13 +4,19 @@ import { COLUMNS, dimensionsOf, toRows } from "./lance-rows.ts";
 import type { RemovedDocument, StoredDocument } from "./search-table.ts";
 import { quoted } from "./table-format.ts";
 import type { TableFormat } from "./table-format.ts";
-import { vectorIndexConfig, chooseVectorIndex } from "./vector-index.ts";
+import { VECTOR_INDEX, vectorIndexConfig, chooseVectorIndex } from "./vector-index.ts";
 
 /**
  * Minimum row count for the vector index. Below it, all vectors are compared, which is exact. At 2,000 that takes 5 ms of processor
  * time, and with an index 2; at 10,000 it takes 40 and 3. The index had all of the 50 nearest among 200, and 0.98 of the 200 nearest.
  */
 export const INDEXED_FROM = 2_000;
+/**
+ * Number of vectors, and share of the rows, from which a larger table gets its index: after a change of the encoder's model, its rows
+ * get their vectors one after the other. The engine needs as many as the index has parts, of about 4,000 rows each.
+ */
+const LEAST_VECTORS = 1_000;
+const LEAST_VECTOR_SHARE = 0.001;
 /** Growth factor of a table after which its vectors are indexed again. */
 const OUTGROWN = 4;
 /** The engine evaluates a chain of conditions recursively. */
@@ -21,7 +27,6 @@ const REMOVED_AT_ONCE = 50;
  * after 45 additions.
  */
 const MOST_ADDITIONS = 8;
-const VECTOR_INDEX = `${COLUMNS.vector}_idx`;
 /** For how long versions of a table are kept for searches that still read them. */
 const KEPT_MS = 60_000;
 
@@ -82,9 +87,10 @@ export async function vectorsToIndex(table: Table, indexed: number, from = INDEX
   const { numIndices = 1 } = (await table.indexStats(VECTOR_INDEX)) ?? {};
   const isWorn = numIndices - 1 > MOST_ADDITIONS;
   if (!isWorn && rows < indexed * OUTGROWN) return 0;
-  // Documents may wait for their vectors. The engine reads the whole column for this number.
-  const vectors = await table.countRows(`${COLUMNS.vector} IS NOT NULL`);
-  return vectors >= from && (isWorn || vectors >= indexed * OUTGROWN) ? vectors : 0;
+  // Documents may wait for their vectors.
+  const vectors = await table.countRows(COLUMNS.embedded);
+  const least = Math.min(from, Math.max(LEAST_VECTORS, rows * LEAST_VECTOR_SHARE));
+  return vectors >= least && (isWorn || vectors >= indexed * OUTGROWN) ? vectors : 0;
 }
 
 /** Indexes the vectors of a table. */

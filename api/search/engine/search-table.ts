@@ -64,7 +64,7 @@ export interface SearchTable {
    * How many vectors are to be indexed now; 0 if the present index will do. An index is divided into parts by what was there when it was
    * made. Later vectors are added to them, so a table that has grown many times over gets a new one, and so does one with many additions.
    * @param indexed how many vectors the present index was made from, 0 without one
-   * @param from how many a table needs for an index
+   * @param from how many documents a table needs for an index
    */
   vectorsToIndex(indexed: number, from?: number): Promise<number>;
   /** Indexes the vectors. That takes minutes for a million documents, in which the table can be read and written. */

@@ -1,4 +1,9 @@
-import { loadEngine } from "./lance-rows.ts";
+import type { Table } from "@lancedb/lancedb";
+
+import { COLUMNS, loadEngine } from "./lance-rows.ts";
+
+/** The engine's name of the index of vectors. */
+export const VECTOR_INDEX = `${COLUMNS.vector}_idx`;
 
 /** How compressed vectors are compared: the engine's name of the index, and how many of the nearest ones are compared again. */
 interface VectorIndexKind {
@@ -31,4 +36,13 @@ export async function vectorIndexConfig({ type }: VectorIndexKind) {
   return type === "IVF_RQ"
     ? Index.ivfRq({ distanceType: "cosine", numBits: BITS })
     : Index.ivfPq({ distanceType: "cosine" });
+}
+
+/** Tables that are known to have one: none ever loses it. */
+const indexed = new WeakSet<Table>();
+
+/** Whether a table has an index of vectors. */
+export async function hasVectorIndex(table: Table): Promise<boolean> {
+  if (!indexed.has(table) && (await table.listIndices()).some(({ name }) => name === VECTOR_INDEX)) indexed.add(table);
+  return indexed.has(table);
 }

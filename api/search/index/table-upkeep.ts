@@ -5,7 +5,8 @@ import type { IndexStateModel } from "./index-state.ts";
 /** Keeps a table fast that is written: merges what small writes leave behind, and indexes its vectors again. */
 export interface TableUpkeep {
   /**
-   * Begins to tidy the table if it has been written enough. Nothing else is begun while that lasts.
+   * Begins to tidy the table if it has been written enough. Nothing else is begun while that lasts. Waits until it is tidied if writes
+   * were in the way of that before, for as long as they don't pause.
    * @param documents how many have been written since the last call
    */
   afterWrite(documents: number): Promise<void>;
@@ -34,6 +35,8 @@ const DOCUMENTS_TO_TIDY = 500;
  * replaced row and those of the new one.
  */
 const SOON_TIDIED_BELOW = 1_000;
+/** The table isn't tidied again for so many times as long as it took. */
+const TIDY_REST = 4;
 /**
  * Vectors aren't counted and indexed again for so many times as long as it took. To index a million takes half a minute on two
  * processors.
@@ -50,6 +53,9 @@ export function createTableUpkeep(deps: TableUpkeepDeps): TableUpkeep {
   /** One work at a time: the engine refuses an index of vectors whose files have been merged in the meantime. */
   let working: Promise<void> | undefined;
   let restsUntil = -Infinity;
+  let tidyRestsUntil = -Infinity;
+  /** Whether tidying has failed, most likely because the engine lets a write win over it that has come meanwhile. */
+  let isContested = false;
 
   function begin(work: Promise<void>): Promise<void> {
     working = work.finally(() => {
@@ -65,10 +71,15 @@ export function createTableUpkeep(deps: TableUpkeepDeps): TableUpkeep {
 
   /** Takes seconds for a million documents. */
   async function tidy(): Promise<void> {
+    const startedAt = elapsedMs();
     try {
       await table.tidy();
+      tidyRestsUntil = elapsedMs() + (elapsedMs() - startedAt) * TIDY_REST;
     } catch (error) {
-      log.error({ err: error, table: name }, "couldn't tidy the search index; trying again after the next writes");
+      // Not even alone: it isn't tried again for every write.
+      if (!isContested) written.writes += WRITES_TO_TIDY;
+      isContested = true;
+      log.warn({ err: error, table: name }, "couldn't tidy the search index; the next writes wait for it");
     }
   }
 
@@ -92,9 +103,11 @@ export function createTableUpkeep(deps: TableUpkeepDeps): TableUpkeep {
   return {
     async afterWrite(documents) {
       if (documents > 0) written = { writes: written.writes + 1, documents: written.documents + documents };
-      if (working !== undefined || !(await isUntidy(documents === 0))) return;
+      if (documents === 0) isContested = false;
+      if (working !== undefined || elapsedMs() < tidyRestsUntil || !(await isUntidy(documents === 0))) return;
       written = { writes: 0, documents: 0 };
       tidying = begin(tidy());
+      if (isContested) await tidying;
     },
     indexVectors() {
       if (working === undefined && elapsedMs() >= restsUntil) void begin(indexAgain());

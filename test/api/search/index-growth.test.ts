@@ -217,6 +217,56 @@ describe("the writer of a growing search index", () => {
     await until("it is tidied again", () => Promise.resolve(tidied === 2));
   });
 
+  it("lets writes wait for tidying once they were in its way, until there are none for a moment", async () => {
+    const endings: PromiseWithResolvers<undefined>[] = [];
+    const table = {
+      tidy() {
+        const ending = Promise.withResolvers<undefined>();
+        endings.push(ending);
+        return ending.promise;
+      },
+      count: () => Promise.resolve(100_000),
+    } as unknown as SearchTable;
+    const log = createLogger({ level: "info", name: "a", destination: { write: (line) => void lines.push(line) } });
+    let elapsedMs = 0;
+    const target = { name: "busy", table };
+    const upkeep = createTableUpkeep({ index: NAME, target, states: states(), log, elapsedMs: () => elapsedMs });
+    const isWaitedFor = async (documents: number) => {
+      let isOver = false;
+      const written = upkeep.afterWrite(documents).then(() => (isOver = true));
+      await new Promise(setImmediate);
+      const isWaiting = !isOver;
+      endings.at(-1)?.resolve(undefined);
+      await written;
+      await upkeep.tidied();
+      return isWaiting;
+    };
+    await upkeep.afterWrite(600);
+    endings[0]?.reject(new Error("This Rewrite transaction was preempted by concurrent transaction Update"));
+    await upkeep.tidied();
+    // The next write, however small, lets it be tidied; further ones do once there are enough of them.
+    assert.isTrue(await isWaitedFor(1));
+    assert.isFalse(await isWaitedFor(1));
+    assert.lengthOf(endings, 2);
+    assert.isTrue(await isWaitedFor(600));
+    await upkeep.afterWrite(0);
+    assert.isFalse(await isWaitedFor(600));
+    assert.lengthOf(endings, 4);
+    // It rests for four times as long as it took.
+    await upkeep.afterWrite(600);
+    elapsedMs += 1_000;
+    endings.at(-1)?.resolve(undefined);
+    await upkeep.tidied();
+    elapsedMs += 3_999;
+    await upkeep.afterWrite(600);
+    assert.lengthOf(endings, 5);
+    elapsedMs += 1;
+    await upkeep.afterWrite(600);
+    assert.lengthOf(endings, 6);
+    endings.at(-1)?.resolve(undefined);
+    await upkeep.tidied();
+  });
+
   it("rests after indexing vectors for twenty times as long as that took, and tidies meanwhile", async () => {
     const calls = { tidy: 0, indexVectors: 0 };
     let elapsedMs = 0;

@@ -88,3 +88,64 @@ describe("a search in an index of vectors with many parts", () => {
     assert.deepEqual(searched, [100_000]);
   });
 });
+
+describe("a large table of which few documents have a vector yet", () => {
+  const DOCUMENTS = 5_000;
+  const documents = Array.from({ length: DOCUMENTS }, (_, n) => ({
+    document: listingOf(n, { id: `lst_${n}` }),
+    revision: 1,
+    vector: null as Float32Array | null,
+  }));
+  const random = seededRandom();
+  const embedded = (from: number, to: number) =>
+    documents.slice(from, to).map((stored) => {
+      const vector = Float32Array.from({ length: DIMENSIONS }, () => random() - 0.5);
+      const length = Math.hypot(...vector);
+      return { ...stored, vector: vector.map((value) => value / length) };
+    });
+  let index: Awaited<ReturnType<typeof openListingTable>>;
+
+  before(async () => {
+    index = await openListingTable(documents, DIMENSIONS);
+  });
+  after(() => index.close());
+
+  it("finds them by meaning without reading the others, and is indexed from a thousand on", async () => {
+    const { table } = index;
+    const engine = await openEngineTable(index.dir, LISTING_TABLE);
+    const conditions: string[] = [];
+    const search = engine.vectorSearch.bind(engine);
+    engine.vectorSearch = (vector) => {
+      const query = search(vector);
+      const where = query.where.bind(query);
+      query.where = (condition) => {
+        conditions.push(condition);
+        return where(condition);
+      };
+      return query;
+    };
+    const [first, ...rest] = embedded(0, 1_000);
+    assert.ok(first !== undefined);
+    const find = async () => {
+      const query = {
+        text: "nothing",
+        encoding: { vector: first.vector, knownWordShare: 1, language: "english" },
+      } as const;
+      const source = { table: engine, rows: knownRows(engine), wholeUpTo: 1_000 };
+      return (await searchTable(source, listingFormat, query, {}, 10)).map(({ document }) => document.id);
+    };
+    await table.apply(listingFormat, [first], []);
+    assert.deepEqual([await find(), conditions], [["lst_0"], ["(embedded)"]]);
+    await table.apply(listingFormat, rest.slice(1), []);
+    assert.strictEqual(await table.vectorsToIndex(0), 0);
+    await table.apply(listingFormat, rest, []);
+    assert.strictEqual(await table.vectorsToIndex(0), 1_000);
+    await table.indexVectors();
+    conditions.length = 0;
+    assert.include(await find(), "lst_0");
+    assert.isEmpty(conditions);
+    assert.strictEqual(await table.vectorsToIndex(1_000), 0);
+    await table.apply(listingFormat, embedded(1_000, 4_000), []);
+    assert.strictEqual(await table.vectorsToIndex(1_000), 4_000);
+  });
+});
