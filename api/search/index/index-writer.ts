@@ -11,6 +11,7 @@ import type { Lease } from "../../jobs/lease.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { SearchTables } from "../engine/search-table.ts";
 import { ChangeStreamEndedError, inBatches } from "./change-batches.ts";
+import type { ChangeBatches } from "./change-batches.ts";
 import type { IndexSource, TableInUse } from "./index-source.ts";
 import type { IndexPosition, IndexState, IndexStateModel } from "./index-state.ts";
 import { createTableUpkeep } from "./table-upkeep.ts";
@@ -20,6 +21,8 @@ const BEAT_MS = 1_000;
 const RETRY = { minMs: 200, maxMs: 10_000 };
 /** How often the writer notes its position while nothing changes, and looks for tables to drop and vectors to index. */
 const CHECK_EVERY_MS = 5_000;
+/** A table that took longer to build gets what has changed since before it answers searches. */
+const LONG_BUILD_MS = 5_000;
 
 /**
  * ChangeStreamHistoryLost, ChangeStreamFatalError and InvalidResumeToken, and the codes for a token that can't be parsed.
@@ -36,8 +39,9 @@ class TakenOverError extends Error {
 }
 
 /** An index that is being written. */
-interface OpenIndex extends TableInUse {
-  state: IndexState;
+interface OpenIndex<Changed extends Record> extends TableInUse {
+  /** Those after what it has. */
+  changes: ChangeBatches<Changed>;
 }
 
 /**
@@ -106,7 +110,7 @@ export class IndexWriter<Changed extends Record> implements BackgroundLoop {
       void this.#lease.acquire().catch(() => undefined);
     }, BEAT_MS);
     try {
-      await this.#follow(await this.#openOrBuild(), signal);
+      await this.#follow(await this.#openOrBuild(signal), signal);
     } catch (error) {
       this.#isHistoryLost ||= isHistoryLost(error);
       throw error;
@@ -116,10 +120,10 @@ export class IndexWriter<Changed extends Record> implements BackgroundLoop {
     return BEAT_MS;
   }
 
-  async #openOrBuild(): Promise<OpenIndex> {
+  async #openOrBuild(signal: AbortSignal): Promise<OpenIndex<Changed>> {
     const state = await this.#states.findById(this.#source.name).lean();
     const present = state !== null && this.#isUsable(state) ? await this.#open(state) : undefined;
-    return present ?? (await this.#build(state));
+    return present ?? (await this.#build(state, signal));
   }
 
   /** Whether following the changes brings the index up to date. */
@@ -130,12 +134,11 @@ export class IndexWriter<Changed extends Record> implements BackgroundLoop {
   }
 
   /** The table that answers at the moment; undefined if it can't be read. */
-  async #open(state: IndexState): Promise<OpenIndex | undefined> {
-    const { table: name } = state;
+  async #open({ table: name, resume }: IndexState): Promise<OpenIndex<Changed> | undefined> {
     try {
       const table = await this.#tables.open(name);
       await table.count();
-      return { state, name, table };
+      return { name, table, changes: inBatches(this.#source.watch(resume)) };
     } catch (error) {
       // If not even the names can be read, the place is out of reach for a while, and nothing is lost.
       await this.#tables.names();
@@ -145,9 +148,10 @@ export class IndexWriter<Changed extends Record> implements BackgroundLoop {
   }
 
   /** Drops the index and builds it in a new table, which answers searches once it is complete. */
-  async #build(before: IndexState | null): Promise<OpenIndex> {
+  async #build(before: IndexState | null, signal: AbortSignal): Promise<OpenIndex<Changed>> {
     const source = this.#source;
-    const startedAt = performance.now();
+    const startedAt = this.#now().getTime();
+    const elapsedMs = () => this.#now().getTime() - startedAt;
     if (before !== null) await this.#states.deleteOne({ _id: source.name, table: before.table });
     await this.#requireLease();
     await this.#dropOthers(undefined);
@@ -158,19 +162,39 @@ export class IndexWriter<Changed extends Record> implements BackgroundLoop {
     await table.tidy();
     const indexedVectors = await table.vectorsToIndex(0);
     if (indexedVectors > 0) await table.indexVectors();
-    const state: IndexState = {
-      _id: source.name,
-      table: name,
-      format: source.format.version,
-      model: this.#encoder.model,
-      resume,
-      indexedVectors,
-      followedAt: this.#now(),
-    };
-    await this.#publish(state);
+    const changes = inBatches(source.watch(resume));
+    try {
+      if (elapsedMs() > LONG_BUILD_MS) await this.#catchUp({ name, table, changes }, signal);
+      const token = changes.position();
+      const state: IndexState = {
+        _id: source.name,
+        table: name,
+        format: source.format.version,
+        model: this.#encoder.model,
+        resume: token === undefined ? resume : { token },
+        indexedVectors,
+        followedAt: this.#now(),
+      };
+      await this.#publish(state);
+    } catch (error) {
+      await changes.close();
+      throw error;
+    }
     this.#isHistoryLost = false;
-    this.#log.info({ table: name, documents, ms: Math.round(performance.now() - startedAt) }, "search index built");
-    return { state, name, table };
+    this.#log.info({ table: name, documents, ms: elapsedMs() }, "search index built");
+    return { name, table, changes };
+  }
+
+  /** Writes what had changed by now, so that nothing which the database finds is missing from the table for long. */
+  async #catchUp({ name, table, changes }: OpenIndex<Changed>, signal: AbortSignal): Promise<void> {
+    const end = await readOperationTime(this.#source.connection);
+    while (!signal.aborted) {
+      const batch = await changes.next(LONG_BUILD_MS, signal);
+      await this.#requireLease();
+      if (batch.length > 0) await this.#source.apply(batch, { name, table });
+      const last = batch.at(-1)?.clusterTime;
+      if (last === undefined || last.greaterThanOrEqual(end)) return;
+    }
   }
 
   /**
@@ -189,9 +213,8 @@ export class IndexWriter<Changed extends Record> implements BackgroundLoop {
   }
 
   /** Follows the changes until the signal aborts or another process takes over. */
-  async #follow({ state, name, table }: OpenIndex, signal: AbortSignal): Promise<void> {
+  async #follow({ name, table, changes }: OpenIndex<Changed>, signal: AbortSignal): Promise<void> {
     const source = this.#source;
-    const changes = inBatches(source.watch(state.resume));
     const states = this.#states;
     const upkeep = createTableUpkeep({ index: source.name, target: { name, table }, states, log: this.#log });
     let checkAt = performance.now();

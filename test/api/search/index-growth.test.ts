@@ -90,14 +90,19 @@ describe("the writer of a growing search index", () => {
   const leases = () => leaseModel(connection);
 
   /** Runs a writer as a worker does. */
-  function startWriter(owner: string, from: IndexSource<NumberRecord>, its: SearchTables = tables): void {
+  function startWriter(
+    owner: string,
+    from: IndexSource<NumberRecord>,
+    its: SearchTables = tables,
+    now = () => new Date(),
+  ): void {
     const log = createLogger({ level: "info", name: owner, destination: { write: (line) => void lines.push(line) } });
     const writer = new IndexWriter({
       loop: owner,
       source: from,
       states: states(),
       tables: its,
-      now: () => new Date(),
+      now,
       log,
       lease: new Lease({ leases: leases(), name: `${NAME}-index`, owner, ttlMs: LEASE_MS }),
       encoder: { model: "test", dimensions: DIMENSIONS },
@@ -120,6 +125,42 @@ describe("the writer of a growing search index", () => {
       return ((await state())?.indexedVectors ?? 0) > 0;
     });
     assert.isEmpty(lines.filter((line) => line.includes("couldn't index")));
+  });
+
+  it("a table that took long to build has what was written meanwhile before it answers", async () => {
+    written = 0;
+    let passedMs = 0;
+    const { promise: mayApply, resolve: apply } = Promise.withResolvers<undefined>();
+    stopping.push(() => {
+      apply(undefined);
+      return Promise.resolve();
+    });
+    const slow = source(10);
+    let applied = 0;
+    startWriter(
+      "a",
+      {
+        ...slow,
+        async load(target, beforeWrite) {
+          const count = await slow.load(target, beforeWrite);
+          await numbers().insertMany(Array.from({ length: 5 }, (_, n) => ({ _id: 100 + n })));
+          passedMs = 6_000;
+          return count;
+        },
+        async apply(changes, target) {
+          applied += changes.length;
+          await mayApply;
+          await slow.apply(changes, target);
+        },
+      },
+      tables,
+      () => new Date(Date.now() + passedMs),
+    );
+    await until("the changes are being written", () => Promise.resolve(applied > 0));
+    assert.isNull(await state());
+    apply(undefined);
+    const { table } = await until("the table answers", async () => (await state()) ?? undefined);
+    assert.strictEqual(await (await tables.open(table)).count(), 15);
   });
 
   /** Tables whose tidying, but for the one after loading, is something else. */
