@@ -101,6 +101,20 @@ export const SEARCH_FAULTS: ApiMutant[] = [
     tests: ["discovery/index-sellers.test.ts"],
   },
   {
+    fault: "an agent is told how another's listing is found",
+    file: "features/discovery/stored-listings.ts",
+    from: "if (record.sellerAgentId !== sellerAgentId)",
+    to: "if (record.sellerAgentId === undefined)",
+    tests: ["discovery/visibility.test.ts"],
+  },
+  {
+    fault: "a listing that doesn't answer a query counts as one that comes behind others",
+    file: "search/engine/unindexed.ts",
+    from: "isAnswer: relevant !== undefined",
+    to: "isAnswer: parts.meaning < 2",
+    tests: ["discovery/visibility.test.ts"],
+  },
+  {
     fault: "a vague listing counts in full",
     file: "features/discovery/listing-text.ts",
     from: "Math.min(1, added / COMPLETE_TERMS)",

@@ -115,6 +115,7 @@ describe("explanations of a search", () => {
     const [explained] = (await search("q=sundial&explain=true")).data;
     assert.strictEqual(explained.id, id);
     assert.closeTo(scoreOf(explained.explanation), explained.explanation.score, 1e-9);
+    assert.include(explained.explanation.reasons[0], explained.explanation.meaning.toFixed(2));
     assert.notProperty((await search("q=sundial&explain=false")).data[0], "explanation");
     const without = await api.request("GET", "/api/v1/services?explain=true", { key: seller.apiKey });
     assertInvalid(without, "query.explain");

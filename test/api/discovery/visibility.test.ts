@@ -38,7 +38,9 @@ for (const source of ["the index", "the database"] as const) {
       const answer = await api.request("POST", "/api/v1/services", { key, body: listingBody(fields) });
       assert.strictEqual(answer.status, 201, answer.text);
       const { id, title } = answer.body.data;
-      await until(`${title} is found`, async () => (await discover(title)).some((found) => found.id === id));
+      const isFound = async () => (await discover(title)).some((found) => found.id === id);
+      // Twice, because two processes may answer in turn.
+      await until(`${title} is found`, async () => (await isFound()) && (await isFound()));
       return id;
     }
 
