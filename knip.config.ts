@@ -25,6 +25,8 @@ export default {
     "test/bench/sockets/hostile.ts",
     // Read by `npm run bench:disputes` and its test, folder by folder.
     "test/bench/disputes/cases/**/*.ts",
+    // Run by test/e2e/production.test.ts in a network of its own.
+    "test/e2e/support/start-alone.ts",
     // Run by `npm run lint`.
     "scripts/quality/mutation-api/check-faults.ts",
     "scripts/quality/docs/check-docs.ts",
@@ -34,6 +36,8 @@ export default {
   // Has the types of every route; the client uses only some of them.
   ignore: ["sdk/src/generated/api-types.ts"],
   ignoreExportsUsedInFile: true,
+  // Of the system; the test that runs it is skipped without it.
+  ignoreBinaries: ["unshare"],
   ignoreDependencies: [
     // Programs that scripts/ runs by path or name.
     "@foundry-rs/anvil",
