@@ -9,6 +9,7 @@ import { createDatabaseSearch } from "../../../api/features/discovery/database-s
 import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
 import { IndexUnavailableError } from "../../../api/search/index/index-reader.ts";
 import { indexStateModel } from "../../../api/search/index/index-state.ts";
+import { cosine, toVector } from "../../../api/search/embedding/vectors.ts";
 import { createDiscoverService } from "../../../api/features/discovery/service.ts";
 import { listingModel } from "../../../api/features/listings/model.ts";
 import type { ListingModel, ListingRecord } from "../../../api/features/listings/model.ts";
@@ -99,6 +100,21 @@ describe("discovery without its index", () => {
     assert.deepEqual(await idsOf(byMeaning), [old]);
     await listings.insertMany([newer(999)]);
     assert.deepEqual([await idsOf(byMeaning), await idsOf(byWords)], [[], [old]]);
+  });
+
+  it("finds what a query in another language means", async () => {
+    const id = await list("Smart home bridge", { description: "Controls lamps and thermostats through Zigbee." });
+    const text = "Lampen und Heizung im Haus steuern";
+    const [found] = await discover(text);
+    assert.strictEqual(found?.serviceId, id);
+    const { current: encoder } = api.container.features.discovery.encoders;
+    const record = await listingModel(api.container.connection).findById(id).lean();
+    const stored = record?.embedding?.vector;
+    const meaningAs = async (as: "query" | "document") =>
+      cosine((await encoder.encode(text, { as })).vector, toVector(stored));
+    assert.closeTo(found?.explanation?.meaning ?? 0, await meaningAs("query"), 1e-6);
+    // As a document, the text would be compared by the English model, too.
+    assert.notStrictEqual(await meaningAs("query"), await meaningAs("document"));
   });
 
   it("applies the filters", async () => {

@@ -181,6 +181,7 @@ describe("the writer of the search index", () => {
     const { connection } = api.container;
     const listings = listingModel(connection);
     await listings.updateMany({}, { $set: { "embedding.model": OLD_MODEL } });
+    const embedded = await list("Airship journeys");
     await change({ model: OLD_MODEL });
     const before = await state();
     startWriting();
@@ -189,6 +190,7 @@ describe("the writer of the search index", () => {
     const { current: encoder } = api.container.features.discovery.encoders;
     assert.strictEqual(after.model, encoder.model);
     assert.notInclude(await idsOf("veterinarian"), id);
+    assert.include(await idsOf("zeppelin flight"), embedded);
     await embedPendingListings({ listings, encoder });
     await untilFound("veterinarian", id);
     assert.strictEqual((await state()).table, after.table);
