@@ -128,7 +128,7 @@ const visibilityOutput = z
     found: z.boolean().meta({ description: `Whether discover returns it, among at most ${MAX_RESULTS} results` }),
     rank: z.int().min(1).max(MAX_RESULTS).nullable().meta({ description: "Its place among them; null if not found" }),
     of: z.int().min(0).max(MAX_RESULTS).meta({ description: "Number of results" }),
-    parts: explanationOutput.meta({ description: "Also of a listing that isn't found" }),
+    parts: explanationOutput,
     advice: z.array(z.string()).meta({ description: "What would help, most important first" }),
   })
   .meta({ id: "Visibility" });
@@ -139,7 +139,9 @@ const checkVisibility = defineRoute({
   path: "/api/v1/services/{id}/visibility",
   tag: "Discovery",
   summary: "Says how discover finds a service of the caller, and what would help",
-  description: "Discover is asked the query without filters. The answer says nothing about other services.",
+  description:
+    "Discover is asked the query without filters. The parts are also there if the service isn't found. " +
+    "The answer says nothing about other services.",
   auth: "apiKey",
   limitClass: "search",
   budget: "search",

@@ -1479,9 +1479,6 @@ export type Visibility = {
    * Number of results
    */
   of: number;
-  /**
-   * Also of a listing that isn't found
-   */
   parts: SearchExplanation;
   /**
    * What would help, most important first
