@@ -43,6 +43,7 @@ const ROUNDING = 1e-9;
 /** The engine's table of active listings. */
 export const listingFormat: TableFormat<Listing, ListingFilter> = {
   version: 4,
+  searched: "listings",
   columns: {
     category: "choice",
     network: "choice",

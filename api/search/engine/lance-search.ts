@@ -69,11 +69,16 @@ export async function searchTable<Document extends { id: string }, Filter>(
     const score = byWords.scores.get(id);
     const closeness = vector === null || encoding === null ? 0 : cosine(encoding.vector, vector);
     // Before it is parsed, which costs more.
-    if (score === undefined && computeRelevance(encoding, closeness, NO_WORDS) === undefined) continue;
+    if (score === undefined && computeRelevance(format.searched, encoding, closeness, NO_WORDS) === undefined) continue;
     const document = row.document();
     // The engine's own numbers round; the filter decides.
     if (!format.passes(document, filter)) continue;
-    const parts = computeRelevance(encoding, closeness, score === undefined ? NO_WORDS : wordMatchOf(row, score));
+    const parts = computeRelevance(
+      format.searched,
+      encoding,
+      closeness,
+      score === undefined ? NO_WORDS : wordMatchOf(row, score),
+    );
     if (parts !== undefined) matches.set(document.id, { document, relevance: sumOf(parts), parts, vector });
   }
   return [...matches.values()].sort(byRelevance).slice(0, limit);

@@ -1,6 +1,6 @@
 import type { Encoding } from "../embedding/encoder.ts";
 
-/** How an encoder's cosines are read. Each encoder has a scale of its own, and the embedded one has two. */
+/** How an encoder's cosines are read. Each encoder has scales of its own. */
 interface Scale {
   /** Minimum cosine of a document that answers a query. Unrelated sentences stay below it. */
   leastCosine: number;
@@ -13,14 +13,24 @@ interface Scale {
   wordWeight: number;
 }
 
+/** What is searched: listings, which sellers write for strangers, or the entries of an agent's memory. */
+export type Searched = "listings" | "entries";
+
 /**
- * The scales of the embedded encoder, by the query's language, were tuned on the tuning half of test/bench/discovery. What they reach is
- * measured with other queries.
+ * The scales of the embedded encoder, by the query's language, were tuned on the tuning halves of test/bench/discovery and
+ * test/bench/memory. What they reach is measured with other queries.
  */
-const SCALES: Readonly<Record<NonNullable<Encoding["language"]>, Scale>> = {
-  english: { leastCosine: 0.15, leastCosineOfUnknownWords: 0.24, wordWeight: 0.05 },
-  // The cosine is that of one part, so it is smaller.
-  other: { leastCosine: 0.13, leastCosineOfUnknownWords: 0.13, wordWeight: 0.05 },
+const SCALES: Readonly<Record<Searched, Record<NonNullable<Encoding["language"]>, Scale>>> = {
+  listings: {
+    english: { leastCosine: 0.15, leastCosineOfUnknownWords: 0.24, wordWeight: 0.05 },
+    // The cosine is that of one part, so it is smaller.
+    other: { leastCosine: 0.13, leastCosineOfUnknownWords: 0.13, wordWeight: 0.05 },
+  },
+  // A word shared with a note of one's own is mostly a name or a date, and tells notes of the same matter apart.
+  entries: {
+    english: { leastCosine: 0.22, leastCosineOfUnknownWords: 0.24, wordWeight: 0.3 },
+    other: { leastCosine: 0.11, leastCosineOfUnknownWords: 0.11, wordWeight: 0.3 },
+  },
 };
 /** Of an embedding server, and of a query without a vector. */
 const OTHER_ENCODERS: Scale = { leastCosine: 0.28, leastCosineOfUnknownWords: 0.42, wordWeight: 0.25 };
@@ -54,26 +64,27 @@ export interface RelevanceParts {
 
 /** How relevant a document is; undefined if it doesn't answer the query. */
 export function computeRelevance(
+  searched: Searched,
   encoding: Encoding | null,
   closeness: number,
   match: WordMatch,
 ): RelevanceParts | undefined {
-  const scale = scaleOf(encoding);
+  const scale = scaleOf(searched, encoding);
   const isKnown = encoding !== null && encoding.knownWordShare >= LEAST_KNOWN_WORD_SHARE;
   const leastCosine = isKnown ? scale.leastCosine : scale.leastCosineOfUnknownWords;
   if (closeness < leastCosine && match.coverage < LEAST_WORD_COVERAGE) return undefined;
-  return measureParts(encoding, closeness, match);
+  return measureParts(searched, encoding, closeness, match);
 }
 
 /** The parts of the relevance that a document has or, if it doesn't answer the query, would have. */
-export function measureParts(encoding: Encoding | null, closeness: number, match: WordMatch): RelevanceParts {
+export function measureParts(searched: Searched, encoding: Encoding | null, closeness: number, match: WordMatch): RelevanceParts {
   const { score, coverage } = match;
-  const { wordWeight } = scaleOf(encoding);
+  const { wordWeight } = scaleOf(searched, encoding);
   return { meaning: Math.max(0, closeness), words: (wordWeight * coverage * score) / (score + HALF_WORD_SCORE) };
 }
 
-function scaleOf(encoding: Encoding | null): Scale {
-  return encoding?.language === undefined ? OTHER_ENCODERS : SCALES[encoding.language];
+function scaleOf(searched: Searched, encoding: Encoding | null): Scale {
+  return encoding?.language === undefined ? OTHER_ENCODERS : SCALES[searched][encoding.language];
 }
 
 /** The relevance of a document, 0 to 1. */

@@ -1,3 +1,5 @@
+import type { Searched } from "./relevance.ts";
+
 /** A value that an index can filter by. */
 export type ColumnValue = string | number | readonly string[];
 
@@ -11,6 +13,8 @@ export type ColumnKind = "choice" | "key" | "number" | "unindexed number" | "lab
 export interface TableFormat<Document extends { id: string }, Filter> {
   /** Raise it when rows are laid out or texts are read in another way. An index of another version is built again. */
   version: number;
+  /** Decides how close a document must be to a query, and what shared words add. */
+  searched: Searched;
   /** The columns to filter by, by name. */
   columns: Readonly<Record<string, ColumnKind>>;
   /** The values of those columns, as far as the document says them. */

@@ -24,7 +24,7 @@ export interface Comparison<Document> {
  * @returns takes a document with its vector, null without one of the encoder's
  */
 export function createComparer<Document extends { id: string }>(
-  { wordsOf: textOf }: Pick<TableFormat<Document, never>, "wordsOf">,
+  { searched, wordsOf: textOf }: Pick<TableFormat<Document, never>, "searched" | "wordsOf">,
   query: string,
   encoding: Encoding | null,
 ): (document: Document, vector: Float32Array | null) => Comparison<Document> {
@@ -32,8 +32,8 @@ export function createComparer<Document extends { id: string }>(
   return (document, vector) => {
     const closeness = vector === null || encoding === null ? 0 : cosine(encoding.vector, vector);
     const shared = { score: EVEN_WORD_SCORE, coverage: coverage(foldedWords(textOf(document))) };
-    const relevant = computeRelevance(encoding, closeness, shared);
-    const parts = relevant ?? measureParts(encoding, closeness, shared);
+    const relevant = computeRelevance(searched, encoding, closeness, shared);
+    const parts = relevant ?? measureParts(searched, encoding, closeness, shared);
     return { match: { document, relevance: sumOf(parts), parts, vector }, isAnswer: relevant !== undefined };
   };
 }
@@ -43,7 +43,7 @@ export function createComparer<Document extends { id: string }>(
  * @returns gives undefined for a document that doesn't answer the query
  */
 export function createMatcher<Document extends { id: string }>(
-  format: Pick<TableFormat<Document, never>, "wordsOf">,
+  format: Pick<TableFormat<Document, never>, "searched" | "wordsOf">,
   query: string,
   encoding: Encoding | null,
 ): (document: Document, vector: Float32Array | null) => Match<Document> | undefined {

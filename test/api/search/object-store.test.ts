@@ -253,6 +253,7 @@ describe("a search index that two API processes share", () => {
 /** Documents that are only an id. */
 const numberFormat: TableFormat<{ id: string }, object> = {
   version: 1,
+  searched: "entries",
   columns: {},
   toValues: () => ({}),
   wordsOf: ({ id }) => id,

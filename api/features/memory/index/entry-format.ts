@@ -34,6 +34,7 @@ export function toIndexedEntry(record: EntryContent): IndexedEntry {
 /** The table format of entries: all agents share one table, and every search filters by agent. */
 export const entryFormat: TableFormat<IndexedEntry, EntryFilter> = {
   version: 2,
+  searched: "entries",
   columns: { agentId: "key", namespace: "choice", key: "key", tags: "labels", expiresAt: "number" },
   toValues: ({ agentId, namespace, key, tags, expiresAt }) => ({
     agentId,
