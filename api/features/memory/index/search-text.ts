@@ -24,8 +24,11 @@ export function textOfValue(value: unknown): string {
   return words.join(" ");
 }
 
-/** The text to embed: the value's words, or the key if the value has none. */
+/** Parts of a key that say something. Numbers and parts with digits are mostly ids and dates. */
+const KEY_WORD = /(?<![\p{L}\p{N}])\p{L}+(?![\p{L}\p{N}])/gu;
+
+/** The text to embed: the words of the key and of the value, or the whole key if there are none. */
 export function meaningOf(key: string, value: unknown): string {
-  const text = textOfValue(value);
-  return text.trim() === "" ? key : text;
+  const text = [...(key.match(KEY_WORD) ?? []), textOfValue(value)].join(" ").trim();
+  return text === "" ? key : text;
 }
