@@ -77,7 +77,12 @@ export function computeRelevance(
 }
 
 /** The parts of the relevance that a document has or, if it doesn't answer the query, would have. */
-export function measureParts(searched: Searched, encoding: Encoding | null, closeness: number, match: WordMatch): RelevanceParts {
+export function measureParts(
+  searched: Searched,
+  encoding: Encoding | null,
+  closeness: number,
+  match: WordMatch,
+): RelevanceParts {
   const { score, coverage } = match;
   const { wordWeight } = scaleOf(searched, encoding);
   return { meaning: Math.max(0, closeness), words: (wordWeight * coverage * score) / (score + HALF_WORD_SCORE) };
