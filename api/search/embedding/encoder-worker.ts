@@ -24,10 +24,21 @@ async function encode({ id, text, use }: EncodeRequest): Promise<EncodeAnswer> {
   }
 }
 
-// One text at a time: the runtime would spread several over all processors, which the search engine needs, too.
-let last: Promise<unknown> = Promise.resolve();
+const queues: Record<"first" | "background", EncodeRequest[]> = { first: [], background: [] };
+let isEncoding = false;
+
+/** One text at a time: the runtime would spread several over all processors, which the search engine needs, too. */
+async function encodeAll(): Promise<void> {
+  if (isEncoding) return;
+  isEncoding = true;
+  // Messages arrive between two texts, because the runtime begins each in a turn of its own of the event loop.
+  for (let next = take(); next !== undefined; next = take()) port.postMessage(await encode(next));
+  isEncoding = false;
+}
+
+const take = (): EncodeRequest | undefined => queues.first.shift() ?? queues.background.shift();
+
 port.on("message", (request: EncodeRequest) => {
-  last = last.then(async () => {
-    port.postMessage(await encode(request));
-  });
+  queues[request.isBackground ? "background" : "first"].push(request);
+  void encodeAll();
 });

@@ -48,6 +48,8 @@ export interface EncodeRequest {
   id: number;
   text: string;
   use: VectorUse;
+  /** Whether its turn comes when nothing else waits. */
+  isBackground: boolean;
 }
 
 /** What the encoder thread is started with. */
@@ -81,8 +83,6 @@ export class NoVectorError extends EncoderUnavailableError {
 const MODEL = "minilm-l6-v2-q+use-multilingual-v3-q8";
 /** Few, because a killed worker's job embeds the last ones again. */
 const AT_ONCE = 32;
-/** Texts that the thread has at a time: one that it reads, and the next, so that it never waits for this thread. */
-const AHEAD = 2;
 /**
  * A thread that finishes nothing for this long hangs: it is ended, and the next text starts another. It counts from the
  * last answer, not from a text's arrival, because on a busy machine starting the thread alone can take half a minute.
@@ -92,7 +92,7 @@ const STALL_MS = 60_000;
 const MAX_WAITING = 200;
 
 interface Waiting {
-  request: EncodeRequest;
+  isBackground: boolean;
   resolve: (encoding: Encoding) => void;
   reject: (error: Error) => void;
 }
@@ -110,9 +110,7 @@ export function createThreadEncoder(
   log: Logger,
   { script = new URL("./encoder-worker.ts", import.meta.url), niceness = 0 }: ThreadOptions = {},
 ): SentenceEncoder {
-  /** Texts that the thread has. */
-  const sent = new Map<number, Waiting>();
-  const queues: Record<"first" | "background", Waiting[]> = { first: [], background: [] };
+  const waiting = new Map<number, Waiting>();
   let worker: Worker | undefined;
   let watch: NodeJS.Timeout | undefined;
   let answered = 0;
@@ -123,9 +121,8 @@ export function createThreadEncoder(
     const started = new Worker(script, { workerData: { niceness } satisfies ThreadData });
     started.on("message", (answer: EncodeAnswer) => {
       answered += 1;
-      const entry = sent.get(answer.id);
-      sent.delete(answer.id);
-      sendNext(started);
+      const entry = waiting.get(answer.id);
+      waiting.delete(answer.id);
       watchFor(started);
       if ("error" in answer) entry?.reject(new NoVectorError("text", answer.error));
       else entry?.resolve({ vector: answer.vector, knownWordShare: answer.knownWordShare, language: answer.language });
@@ -146,31 +143,20 @@ export function createThreadEncoder(
     if (worker !== ended) return;
     worker = undefined;
     clearTimeout(watch);
-    const lost = [...sent.values(), ...queues.first.splice(0), ...queues.background.splice(0)];
-    sent.clear();
-    for (const entry of lost) entry.reject(new EncoderUnavailableError(reason));
-  }
-
-  /** Gives the thread its next texts. */
-  function sendNext(thread: Worker): void {
-    while (sent.size < AHEAD) {
-      const next = queues.first.shift() ?? queues.background.shift();
-      if (next === undefined) return;
-      sent.set(next.request.id, next);
-      thread.postMessage(next.request);
-    }
+    for (const entry of waiting.values()) entry.reject(new EncoderUnavailableError(reason));
+    waiting.clear();
   }
 
   /** Gives the thread its time for the next answer, when texts wait for one. */
   function watchFor(thread: Worker): void {
     clearTimeout(watch);
-    if (sent.size === 0) return;
+    if (waiting.size === 0) return;
     const answeredBefore = answered;
     watch = setTimeout(() => {
       // An answer may have come while this thread was the busy one: it is read before the next check phase.
       setImmediate(() => {
         if (answered !== answeredBefore || worker !== thread) return;
-        log.error({ stallMs: STALL_MS }, "the sentence encoder hangs");
+        log.error({ stallMs: STALL_MS, waiting: waiting.size }, "the sentence encoder hangs");
         drop(thread, "The sentence encoder hangs");
         void thread.terminate();
       });
@@ -183,18 +169,18 @@ export function createThreadEncoder(
     dimensions: PAIR_DIMENSIONS,
     encode(text, { as = "document", isEnglishAlone = false, isBackground = false } = {}) {
       if (isClosed) return Promise.reject(new EncoderUnavailableError("The sentence encoder is closed"));
-      const queue = isBackground ? queues.background : queues.first;
-      if (queue.length >= MAX_WAITING) {
+      const before = waiting.values().filter((entry) => entry.isBackground === isBackground);
+      if (before.toArray().length >= MAX_WAITING) {
         return Promise.reject(new EncoderUnavailableError("Too many texts wait for the sentence encoder"));
       }
       const thread = (worker ??= startWorker());
-      const request: EncodeRequest = { id: nextId, text, use: isEnglishAlone ? "english" : as };
+      const id = nextId;
       nextId += 1;
       return new Promise<Encoding>((resolve, reject) => {
-        const isFirst = sent.size === 0;
-        queue.push({ request, resolve, reject });
-        sendNext(thread);
-        if (isFirst) watchFor(thread);
+        waiting.set(id, { isBackground, resolve, reject });
+        if (waiting.size === 1) watchFor(thread);
+        const use = isEnglishAlone ? "english" : as;
+        thread.postMessage({ id, text, use, isBackground } satisfies EncodeRequest);
       });
     },
     async close() {
