@@ -81,8 +81,8 @@ export class NoVectorError extends EncoderUnavailableError {
 
 /** Names the weights, their shares and the tokenisers. When one of them changes, change this name: all texts are then embedded again. */
 const MODEL = "minilm-l6-v2-q+use-multilingual-v3-q8";
-/** Few, because a killed worker's job embeds the last ones again. */
-const AT_ONCE = 32;
+/** Few, because a killed worker's job embeds the last ones again; and enough for a write of the index. */
+const AT_ONCE = 50;
 /**
  * A thread that finishes nothing for this long hangs: it is ended, and the next text starts another. It counts from the
  * last answer, not from a text's arrival, because on a busy machine starting the thread alone can take half a minute.

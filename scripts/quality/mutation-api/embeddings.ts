@@ -88,4 +88,18 @@ export const EMBEDDING_FAULTS: ApiMutant[] = [
     to: "filter: { _id },",
     tests: PENDING_TESTS,
   },
+  {
+    fault: "new listings wait for those that another model has embedded",
+    file: JOB,
+    from: 'texts === "new" ? null : { $nin: [null, encoder.model] }',
+    to: "{ $ne: encoder.model }",
+    tests: PENDING_TESTS,
+  },
+  {
+    fault: "a query waits for the texts of the background",
+    file: "search/embedding/encoder-worker.ts",
+    from: "queues.first.shift() ?? queues.background.shift()",
+    to: "queues.background.shift() ?? queues.first.shift()",
+    tests: ["search/encoder.test.ts"],
+  },
 ];
