@@ -83,7 +83,7 @@ describe("the bench of memory", () => {
     }
   });
 
-  it("asks in words most of which the entries don't share", () => {
+  it("asks mostly in words that the entries don't have", () => {
     const overlaps = questions.flatMap(({ question, expected }) =>
       expected.map((key) => ({
         question,

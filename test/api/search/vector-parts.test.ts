@@ -89,7 +89,7 @@ describe("a search in an index of vectors with many parts", () => {
   });
 });
 
-describe("a large table of which few documents have a vector yet", () => {
+describe("a large table in which few documents have a vector yet", () => {
   const DOCUMENTS = 5_000;
   const documents = Array.from({ length: DOCUMENTS }, (_, n) => ({
     document: listingOf(n, { id: `lst_${n}` }),
