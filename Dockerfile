@@ -5,7 +5,8 @@
 #   docker run --env-file service.env --volume marketplace-search:/data/search --publish 3000:3000 agent-marketplace-api
 #   docker run --env-file service.env --volume marketplace-search:/data/search agent-marketplace-worker
 #
-# docs/operating/configuration.md lists the variables. Node runs the TypeScript sources as they are, so nothing is compiled.
+# docs/operating/configuration.md lists the variables. Node runs the TypeScript sources as they are, so only the client is
+# compiled, for whoever installs it.
 FROM node:24-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -14,6 +15,15 @@ RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@graphprotocol/gnd
 # The encoder's runtime brings 290 MB of binaries for all platforms. It needs glibc, so no Alpine image will do.
 RUN find node_modules/onnxruntime-node/bin/napi-v6 -mindepth 2 -maxdepth 2 \
   ! -path "*/linux/$(node -p process.arch)" -exec rm -rf {} +
+
+# The client that the API hands out at /downloads. Its compiler is a development package.
+FROM node:24-bookworm-slim AS downloads
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=optional --ignore-scripts
+COPY sdk sdk
+COPY scripts scripts
+RUN node scripts/build-downloads.ts --out-dir /downloads
 
 FROM node:24-bookworm-slim AS service
 ENV NODE_ENV=production
@@ -41,7 +51,8 @@ HEALTHCHECK NONE
 CMD ["node", "api/worker.ts"]
 
 FROM service AS api
-ENV HOST=0.0.0.0 PORT=3000
+COPY --from=downloads /downloads downloads
+ENV HOST=0.0.0.0 PORT=3000 DOWNLOADS_DIR=/app/downloads
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]

@@ -15,7 +15,7 @@ import { crossOrigin, securityHeaders } from "./http/middleware/browser-headers.
 import { drainBody } from "./http/middleware/drain-body.ts";
 import { requestContext } from "./http/middleware/request-context.ts";
 import { requireHost } from "./http/middleware/require-host.ts";
-import { describeApi, isForOperators } from "./http/openapi.ts";
+import { describeApi, isForAgents, isForOperators } from "./http/openapi.ts";
 import type { ApiDescription } from "./http/openapi.ts";
 import type { PipelineSteps } from "./http/pipeline.ts";
 import { idempotency } from "./http/policies/idempotency.ts";
@@ -31,7 +31,7 @@ export const routes: readonly RouteDefinition<FeatureServices & DocsDeps>[] = FE
 
 /** The API description of the routes for agents, committed as api/openapi.json. It takes 0.2 s of CPU time. */
 export function apiDescription(publicUrl?: string): ApiDescription {
-  return describeApi({ routes: routes.filter((route) => !isForOperators(route)), version: VERSION, publicUrl });
+  return describeApi({ routes: routes.filter(isForAgents), version: VERSION, publicUrl });
 }
 
 /** The API description of the routes for operators. */

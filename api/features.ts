@@ -8,6 +8,7 @@ import { criteriaModule } from "./features/criteria/module.ts";
 import { developerModule } from "./features/developer/module.ts";
 import { disputesModule } from "./features/disputes/module.ts";
 import { docsModule } from "./features/docs/module.ts";
+import { downloadsModule } from "./features/downloads/module.ts";
 import { eventsModule } from "./features/events/module.ts";
 import { feesModule } from "./features/fees/module.ts";
 import { healthModule } from "./features/health/module.ts";
@@ -55,6 +56,7 @@ export const FEATURES = {
   health: healthModule,
   chainFollower: chainFollowerModule,
   docs: docsModule,
+  downloads: downloadsModule,
   admin: adminModule,
   idempotency: idempotencyModule,
   keeper: keeperModule,

@@ -66,6 +66,7 @@ const variables = z.object({
   HOST: z.string().default("127.0.0.1"),
   PORT: wholeNumber(0, 65_535).default(3_000),
   PUBLIC_URL: httpUrl.optional(),
+  DOWNLOADS_DIR: z.string().default(".local/downloads"),
   CORS_ORIGINS: commaSeparated.pipe(z.array(siteOrigin)).default([]),
   METRICS_PORT: wholeNumber(0, 65_535).optional(),
   TRUST_PROXY: wholeNumber(0, 10).default(0),
@@ -116,6 +117,8 @@ export interface Env {
   port: number;
   /** URL at which clients reach the API, without a trailing slash. Sign-in messages must name it. */
   publicUrl: string;
+  /** Folder of the packages that the API hands out. */
+  downloadsDir: string;
   /** Sites whose scripts may call the API; `*` for all. */
   corsOrigins: readonly string[];
   /** Port for Prometheus; undefined for none. */
@@ -183,6 +186,7 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     host: env.HOST,
     port: env.PORT,
     publicUrl,
+    downloadsDir: env.DOWNLOADS_DIR,
     corsOrigins: env.CORS_ORIGINS,
     metricsPort: env.METRICS_PORT,
     trustedProxies: env.TRUST_PROXY,

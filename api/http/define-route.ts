@@ -26,6 +26,12 @@ export type AuthPolicy = "none" | "apiKey" | "bearerKey" | "optionalApiKey" | "a
  */
 export type LimitClass = RateClass | "unlimited";
 
+/**
+ * Whom a route is for. `operators`: it has its place in a description of its own. `packageManagers`: it hands out
+ * files, and no description has it.
+ */
+export type Audience = "operators" | "packageManagers";
+
 /** Daily budget that a call draws on. */
 export type BudgetClass = CallClass | "none";
 
@@ -117,8 +123,8 @@ interface RouteSpec<
   summary: string;
   /** More for the API description: rules, choices, side effects. */
   description?: string;
-  /** Routes for operators have a description of their own. Those that take the admin key are always for operators. */
-  audience?: "operators";
+  /** Whom the route is for, if not for agents. Those that take the admin key are always for operators. */
+  audience?: Audience;
   auth: Auth;
   limitClass: LimitClass;
   budget: BudgetClass;
@@ -194,7 +200,7 @@ export interface RouteDefinition<Deps> {
   tag: Tag;
   summary: string;
   description?: string;
-  audience?: "operators";
+  audience?: Audience;
   auth: AuthPolicy;
   limitClass: LimitClass;
   budget: BudgetClass;

@@ -142,6 +142,7 @@ export const ERROR_DETAILS = {
   too_many_streams: fullWindow,
   too_many_attempts: fullWindow,
   chain_unavailable: unavailableNetwork,
+  download_not_built: z.object({ command: text.meta({ description: "Builds it" }) }),
   indexer_unavailable: unavailableNetwork,
   resolver_key_missing: unavailableNetwork,
   new_escrows_paused: z.object({ network, escrowContract: addressOutput }),

@@ -97,6 +97,7 @@ export const ERROR_CATALOGUE = {
   internal_error: { status: 500, text: "Something went wrong on our side" },
   chain_unavailable: { status: 503, text: "The chain is currently unavailable" },
   criteria_check_unavailable: { status: 503, text: "The criteria can't be evaluated at the moment" },
+  download_not_built: { status: 503, text: "This service's operator hasn't built the package" },
   facilitator_unavailable: { status: 503, text: "The service that verifies payments is currently unavailable" },
   indexer_unavailable: { status: 503, text: "The subgraph is currently unavailable" },
   mail_unavailable: { status: 503, text: "This service has no mail server" },

@@ -34,6 +34,11 @@ export function isForOperators({ auth, audience }: RouteDefinition<never>): bool
   return auth === "admin" || audience === "operators";
 }
 
+/** Whether a route is described for agents. */
+export function isForAgents({ auth, audience }: RouteDefinition<never>): boolean {
+  return auth !== "admin" && audience === undefined;
+}
+
 /** The API description, generated from the same schemas that validate requests and answers. */
 export function describeApi({ routes, version, publicUrl }: DescriptionOptions): ApiDescription {
   const errors = new ErrorResponses(routes);

@@ -16,6 +16,8 @@ export interface ApiOptions {
   readonly subgraphUrls: Readonly<Record<NetworkName, string>>;
   /** Folder of the search index. */
   readonly searchDir: string;
+  /** Folder of the packages that the API hands out. */
+  readonly downloadsDir: string;
   /** Paths of the deployment files. */
   readonly deployments: Readonly<Record<NetworkName, string>>;
   readonly secrets: StackSecrets;
@@ -80,6 +82,7 @@ function apiEnvironment(options: ApiOptions, env: Environment): Record<string, s
     SUBGRAPH_URL_BASE: options.subgraphUrls.base,
     DEPLOYMENT_BASE_SEPOLIA: options.deployments["base-sepolia"],
     DEPLOYMENT_BASE: options.deployments.base,
+    DOWNLOADS_DIR: given(env, "DOWNLOADS_DIR", options.downloadsDir),
     SEARCH_INDEX_URL: given(env, "SEARCH_INDEX_URL", options.searchDir),
     WEBHOOK_SIGNING_SECRET: given(env, "WEBHOOK_SIGNING_SECRET", options.secrets.webhookSigningSecret),
     // Agents under development receive their webhooks on this machine.

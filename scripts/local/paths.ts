@@ -33,6 +33,7 @@ export const PROGRAMS = {
 export const SCRIPTS = {
   graph: join(MODULES, "@graphprotocol", "graph-cli", "bin", "run.js"),
   hardhat: join(MODULES, "hardhat", "dist", "src", "cli.js"),
+  tsc: join(MODULES, "typescript", "bin", "tsc"),
   api: join(ROOT, "api", "server.ts"),
   worker: join(ROOT, "api", "worker.ts"),
 } as const;

@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 
 import { apiService, given, workerService } from "./api-service.ts";
 import { chainService, keepChainBackup, repairChainState } from "./chain.ts";
+import { buildClientPackages } from "./client-packages.ts";
 import { buildContracts, deployContracts, deploymentFile, requireDeployment } from "./contracts.ts";
 import type { ContractScope } from "./contracts.ts";
 import { contractFacts, testAccounts, writeFacts } from "./facts.ts";
@@ -159,10 +160,12 @@ class StackStart {
         ? this.#startGraph(deployed, this.#compileSubgraph(), postgres)
         : Promise.resolve();
     const mongo = this.#services.has("mongo") ? this.#startMongo() : Promise.resolve(this.#env["MONGODB_URI"]);
+    const downloads = this.#services.has("api") ? this.#packClient() : Promise.resolve("");
     // One failure causes others: report the first error, and handle its consequences here too.
-    const [mongodbUri] = await Promise.all([mongo, contracts, chains, deployed, postgres ?? graph, graph]);
+    const parts = [contracts, chains, deployed, postgres ?? graph, graph] as const;
+    const [mongodbUri, downloadsDir] = await Promise.all([mongo, downloads, ...parts]);
     const facts = await this.#infrastructureFacts(mongodbUri);
-    await this.#startApi(facts);
+    await this.#startApi(facts, downloadsDir);
     if (!this.#services.has("api")) return facts;
     const api = `http://127.0.0.1:${String(this.#ports.api)}`;
     return { api, apiDocs: `${api}/docs`, ...facts };
@@ -207,6 +210,10 @@ class StackStart {
 
   async #compileSubgraph(): Promise<string> {
     return await this.#step("compile of the subgraph", () => compileSubgraph(CACHE_DIR, this.#run));
+  }
+
+  async #packClient(): Promise<string> {
+    return await this.#step("package of the client", () => buildClientPackages(CACHE_DIR, this.#run));
   }
 
   async #startPostgres(): Promise<LocalPostgres> {
@@ -290,7 +297,7 @@ class StackStart {
     };
   }
 
-  async #startApi(facts: StackFacts): Promise<void> {
+  async #startApi(facts: StackFacts, downloadsDir: string): Promise<void> {
     if (!this.#services.has("api") && !this.#services.has("worker")) return;
     const options = {
       port: this.#ports.api,
@@ -305,6 +312,7 @@ class StackStart {
           given(this.#env, `DEPLOYMENT_${suffix}`, join(ROOT, "deploy", "deployments", `${network}.json`)),
       ),
       searchDir: join(this.#dir, "search"),
+      downloadsDir,
       secrets: loadSecrets(this.#dir),
     };
     const starting = [];

@@ -105,7 +105,10 @@ export const NIGHT_FILES: readonly NightFile[] = [
   {
     file: "test/sdk/package.test.ts",
     tests: "the package of the client",
-    code: ["sdk/src", "sdk/package.json", "sdk/tsconfig.json", "package.json", "test/fixtures/sdk-package.ts"],
+    code: [
+      ...["sdk/src", "sdk/package.json", "sdk/tsconfig.json", "package.json", "test/fixtures/sdk-package.ts"],
+      ...[`${LOCAL}/client-packages.ts`, `${LOCAL}/tarball.ts`],
+    ],
   },
 ];
 

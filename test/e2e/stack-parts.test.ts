@@ -131,6 +131,7 @@ describe("the environment of the API", () => {
     subgraphUrls: networks("http://graph"),
     deployments: networks("deployment.json"),
     searchDir: "search",
+    downloadsDir: "downloads",
     secrets: { webhookSigningSecret: "the stack's own" },
   };
   const names = ["NODE_ENV", "PUBLIC_URL", "WEBHOOK_SIGNING_SECRET", "WEBHOOK_ALLOW_PRIVATE_HOSTS"];

@@ -3,6 +3,7 @@ import { promisify } from "node:util";
 import { brotliCompress, gzip } from "node:zlib";
 
 import type { RawResult } from "../../http/define-route.ts";
+import { namesEtag } from "../../http/if-none-match.ts";
 import { sha256Hex } from "../../lib/ids.ts";
 
 /** A document as it is sent. */
@@ -26,7 +27,7 @@ export class StaticDocument {
   async answer(requested: IncomingHttpHeaders): Promise<RawResult> {
     const { etag, text, compressed } = await (this.#prepared ??= prepare(this.#make()));
     const headers = { ETag: etag, "Cache-Control": "no-cache", Vary: "Accept-Encoding" };
-    if (names(requested["if-none-match"], etag)) return { status: 304, raw: "", headers };
+    if (namesEtag(requested["if-none-match"], etag)) return { status: 304, raw: "", headers };
     const accepted = acceptedEncodings(requested["accept-encoding"]);
     const [encoding, raw] = compressed.find(([name]) => accepted.has(name)) ?? (["identity", text] as const);
     const type = { ...headers, "Content-Type": "application/json; charset=utf-8" };
@@ -47,12 +48,6 @@ async function prepare(document: object): Promise<Prepared> {
       ["gzip", gz],
     ],
   };
-}
-
-/** Whether `If-None-Match` names an ETag, by weak comparison. */
-function names(header: string | undefined, etag: string): boolean {
-  const given = (header ?? "").split(",").map((part) => part.trim().replace(/^W\//, ""));
-  return given.includes("*") || given.includes(etag.replace(/^W\//, ""));
 }
 
 /** The encodings that a request accepts: those that `Accept-Encoding` names without `q=0`. */

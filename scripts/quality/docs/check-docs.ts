@@ -1,4 +1,4 @@
-// Checks the pages of the repository: their length, long lines and sentences, and links.
+// Checks the pages of the repository: their length, long lines and sentences, links, and where they install our packages from.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 

@@ -30,8 +30,30 @@ const parser = markdownIt({ html: true });
 const sentences = new Intl.Segmenter("en", { granularity: "sentence" });
 
 /**
- * Checks the pages: their length, their lines and sentences outside tables and code blocks, and that every relative link leads to a
- * file and a heading.
+ * What would look for our packages where they aren't: no registry has them, the service hands them out itself. A path or an
+ * address may end with their names.
+ */
+const OUR_NAME = String.raw`(?<=npm:|(?<![\w@./:-]))@?agent-marketplace(?![\w.:-])`;
+const MISLEADING: readonly { pattern: RegExp; problem: string }[] = [
+  {
+    pattern: new RegExp(String.raw`\b(npx|npm (exec|x)|pnpm (dlx|exec)|yarn dlx|bunx)\b[^\n\`|]*?${OUR_NAME}`),
+    problem: "runs our package from a registry, which doesn't have it",
+  },
+  {
+    pattern: new RegExp(
+      String.raw`\b((npm|pnpm|bun) (install|i|ci|add|create|init|view)|yarn add|deno add)\b[^\n\`|]*?${OUR_NAME}`,
+    ),
+    problem: "installs our package from a registry, which doesn't have it: the service hands it out at /downloads",
+  },
+  {
+    pattern: /https?:\/\/\S*\/package\/@?agent-marketplace/,
+    problem: "leads to a registry, which doesn't have our package",
+  },
+];
+
+/**
+ * Checks the pages: their length, their lines and sentences outside tables and code blocks, that every relative link leads to a
+ * file and a heading, and that nobody is sent to a registry for our packages.
  * @param isFile whether the repository has a file or folder of this path
  */
 export function findProblems(pages: readonly Page[], isFile: (path: string) => boolean): Problem[] {
@@ -40,7 +62,7 @@ export function findProblems(pages: readonly Page[], isFile: (path: string) => b
     const tokens = parser.parse(page.text, {});
     const prose =
       page.isGenerated === true ? [] : [...checkLength(page), ...checkLines(page, tokens), ...checkWords(page, tokens)];
-    return [...prose, ...checkLinks(page, tokens, anchors, isFile)];
+    return [...prose, ...checkLinks(page, tokens, anchors, isFile), ...checkInstalls(page)];
   });
 }
 
@@ -113,6 +135,17 @@ function checkLinks(
     const isFound = isFile(target) && (anchor === undefined || headings?.has(anchor) !== false);
     return isFound ? [] : [`${page.path}:${line}: the link ${address} leads nowhere`];
   });
+}
+
+/** Also in blocks of code, where commands are. */
+function checkInstalls({ path: name, text }: Page): Problem[] {
+  return text
+    .split("\n")
+    .flatMap((line, index) =>
+      MISLEADING.filter(({ pattern }) => pattern.test(line)).map(
+        ({ problem }) => `${name}:${String(index + 1)}: ${problem}`,
+      ),
+    );
 }
 
 function collectAnchors(text: string): Set<string> {

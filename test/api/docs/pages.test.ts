@@ -73,4 +73,49 @@ describe("the check of the pages", () => {
     assert.isNotEmpty(sample);
     for (const line of sample.trim().split("\n")) assert.include(program, line.trim());
   });
+
+  it("finds a command or a link that looks for our packages in a registry", () => {
+    const told = (line: string) => problems(`Text.\n\n\`\`\`sh\n${line}\n\`\`\`\n`);
+    for (const command of [
+      "npm install @agent-marketplace/sdk viem",
+      "npm i viem @agent-marketplace/sdk",
+      "pnpm add --save-exact @agent-marketplace/sdk",
+      "yarn add @agent-marketplace/tools",
+      "npm install -g agent-marketplace",
+      "deno add npm:@agent-marketplace/sdk",
+    ]) {
+      assert.deepEqual(told(command), [
+        "docs/page.md:4: installs our package from a registry, which doesn't have it: the service hands it out at /downloads",
+      ]);
+    }
+    for (const command of [
+      "npx agent-marketplace init",
+      "npx --yes @agent-marketplace/cli mcp",
+      "npx -p @agent-marketplace/sdk node",
+      "npm exec agent-marketplace",
+      "pnpm dlx @agent-marketplace/cli",
+      "bunx agent-marketplace",
+    ]) {
+      assert.deepEqual(
+        told(command),
+        ["docs/page.md:4: runs our package from a registry, which doesn't have it"],
+        command,
+      );
+    }
+    assert.deepEqual(problems("[x](https://registry.example/package/@agent-marketplace/sdk)"), [
+      "docs/page.md:1: leads to a registry, which doesn't have our package",
+    ]);
+    assert.isNotEmpty(problems("npx agent-marketplace", { isGenerated: true }));
+    for (const fine of [
+      "npm install http://127.0.0.1:3000/downloads/sdk.tgz viem",
+      "npm install ./agent-marketplace-sdk.tgz",
+      "npm install ../agent-marketplace/sdk",
+      "npx hardhat build # in the folder of agent-marketplace-api",
+      'import { Marketplace } from "@agent-marketplace/sdk";',
+      "agent-marketplace mcp",
+      "npm start, then use `@agent-marketplace/sdk`",
+    ]) {
+      assert.deepEqual(told(fine), [], fine);
+    }
+  });
 });

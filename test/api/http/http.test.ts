@@ -29,7 +29,7 @@ const KEYLESS = [
     "GET /api/v1/x402/packs",
   ],
   ...["GET /health", "GET /ready", "GET /openapi.json", "GET /docs", "GET /docs/{file}"],
-  ...["GET /guides", "GET /guides/{page}"],
+  ...["GET /guides", "GET /guides/{page}", "GET /downloads", "GET /downloads/{file}"],
 ];
 
 describe("the HTTP layer", () => {
