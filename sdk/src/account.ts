@@ -1,3 +1,4 @@
+import { segment } from "./arguments.ts";
 import { RefusedError } from "./errors.ts";
 import type * as wire from "./generated/api-types.ts";
 import type { CallOptions, Http } from "./http.ts";
@@ -46,7 +47,7 @@ export class Account {
 
   /** The settlements that a statement counts, oldest first. Errors: `not_found`. */
   rebateSettlements(statementId: string, options: CallOptions = {}): AsyncGenerator<RebateSettlement, void, undefined> {
-    const path = `/api/v1/agents/rebates/${encodeURIComponent(statementId)}/settlements`;
+    const path = `/api/v1/agents/rebates/${segment("statementId", statementId)}/settlements`;
     return paginate((cursor) => this.#http.get<Page<RebateSettlement>>(path, { query: { cursor }, ...options }));
   }
 

@@ -1,3 +1,4 @@
+import { segment } from "./arguments.ts";
 import type * as wire from "./generated/api-types.ts";
 import type { CallOptions, Http } from "./http.ts";
 import { paginate } from "./pagination.ts";
@@ -13,7 +14,7 @@ export type AgentFilter = Omit<NonNullable<wire.AgentsListData["query"]>, "curso
 export type DiscoveryScore = wire.AgentsReadDiscoveryScoreResponse;
 
 const PATH = "/api/v1/agents";
-const pathOf = (agentId: string): string => `${PATH}/${encodeURIComponent(agentId)}`;
+const pathOf = (agentId: string): string => `${PATH}/${segment("agentId", agentId)}`;
 
 /** The registered agents. Errors of calls with an id: `not_found`. */
 export class AgentRegistry {

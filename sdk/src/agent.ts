@@ -3,6 +3,7 @@ import type { Address, TransactionReceipt } from "viem";
 import { Account } from "./account.ts";
 import { AgentRegistry } from "./agent-registry.ts";
 import { Analytics } from "./analytics.ts";
+import { requireObject, requireText, requireWallet, segment } from "./arguments.ts";
 import { Deal } from "./deal.ts";
 import { termsOfCheckout, termsOfTransaction } from "./deal-terms.ts";
 import type { DealTerms } from "./deal-terms.ts";
@@ -82,6 +83,7 @@ export class Agent {
 
   /** The same agent with its wallet on another chain. */
   withWallet(wallet: Wallet): Agent {
+    requireWallet("wallet", wallet);
     return new Agent({ ...this.#parts, wallet });
   }
 
@@ -93,6 +95,8 @@ export class Agent {
    * `job_value_cap_exceeded`, `testnet_graduation_required`, `seller_terms_not_met`, `currency_not_settleable`.
    */
   async checkout(request: CheckoutRequest, { gasless = false, ...options }: CheckoutOptions = {}): Promise<Deal> {
+    requireObject("request", request);
+    requireText("serviceId", request.serviceId);
     const wallet = this.#requireWallet();
     const body = { paymentMethod: "usdc", ...request };
     if (gasless) {
@@ -109,7 +113,7 @@ export class Agent {
    * funding.
    */
   async deal(transactionId: string, options: CallOptions = {}): Promise<Deal> {
-    const path = `/api/v1/transactions/${encodeURIComponent(transactionId)}`;
+    const path = `/api/v1/transactions/${segment("transactionId", transactionId)}`;
     const { data } = await this.#parts.http.get<wire.TransactionsReadResponse>(path, options);
     return this.#open(termsOfTransaction(data));
   }

@@ -1,3 +1,4 @@
+import { segment } from "./arguments.ts";
 import { ApiError, isTransient } from "./errors.ts";
 import type * as wire from "./generated/api-types.ts";
 import type { CallOptions, Http } from "./http.ts";
@@ -24,7 +25,7 @@ export class DealRequests {
 
   constructor(http: Http, transactionId: string) {
     this.#http = http;
-    this.#transactionPath = `/api/v1/transactions/${encodeURIComponent(transactionId)}`;
+    this.#transactionPath = `/api/v1/transactions/${segment("transactionId", transactionId)}`;
   }
 
   async read(options: GetOptions): Promise<TransactionWithActions> {

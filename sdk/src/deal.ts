@@ -2,6 +2,7 @@ import { keccak256, stringToHex } from "viem";
 import type { Hex, TransactionReceipt } from "viem";
 import { getBlock } from "viem/actions";
 
+import { requireObject, requireUnits } from "./arguments.ts";
 import { canonicalJson, deliveryProofOf } from "./canonical-json.ts";
 import { DealRequests, limitsOf } from "./deal-requests.ts";
 import type { DealTerms } from "./deal-terms.ts";
@@ -270,6 +271,7 @@ export class Deal {
    * `escrow_state_conflict`.
    */
   async deliver(responsePayload: Record<string, unknown>, options: VerbOptions = {}): Promise<Transaction> {
+    requireObject("responsePayload", responsePayload);
     const patience = this.#patience("the delivery", options);
     const { escrow } = this;
     const proof = deliveryProofOf(responsePayload);
@@ -283,6 +285,7 @@ export class Deal {
 
   /** Submits the result without a transaction, for sellers who commit to it in their own way. */
   async handOver(responsePayload: Record<string, unknown>, options: CallOptions = {}): Promise<Transaction> {
+    requireObject("responsePayload", responsePayload);
     const request = { isIdempotent: true, ...options };
     const body = { responsePayload };
     return parseRecord(await this.#requests.post<{ data: wire.Transaction }>("/deliver", body, request));
@@ -340,7 +343,9 @@ export class Deal {
 
   #checkAmount(maxAmount: bigint | undefined): void {
     const { amount } = this.terms;
-    if (maxAmount !== undefined && amount > maxAmount) {
+    if (maxAmount === undefined) return;
+    requireUnits("maxAmount", maxAmount);
+    if (amount > maxAmount) {
       throw new RefusedError(`the deposit of ${amount} token units is above the limit of ${maxAmount}`);
     }
   }

@@ -2,6 +2,7 @@ import { keccak256, stringToHex } from "viem";
 import type { Hex, TransactionReceipt } from "viem";
 import { getBlock, readContract } from "viem/actions";
 
+import { requireInteger, segment } from "./arguments.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import type { DealTerms } from "./deal-terms.ts";
 import { RefusedError } from "./errors.ts";
@@ -100,6 +101,8 @@ export class Dispute {
     { buyerPercent, ...terms }: SettlementTerms,
     options: CreateOptions = {},
   ): Promise<DisputeRecord> {
+    requireInteger("buyerPercent", buyerPercent, 0, 100);
+    if (terms.deadline !== undefined) requireInteger("deadline", terms.deadline, 1, Number.MAX_SAFE_INTEGER);
     const wallet = this.#requireWallet();
     const deadline = terms.deadline ?? (await inAnHour(wallet));
     const { account, chain } = wallet;
@@ -128,6 +131,7 @@ export class Dispute {
    * @throws RefusedError without an open offer of that share
    */
   async acceptSettlement(buyerPercent: number, options: CreateOptions = {}): Promise<DisputeRecord> {
+    requireInteger("buyerPercent", buyerPercent, 0, 100);
     const { buyer, seller } = (await this.read(options)).settlement.offers;
     const isBuyer = this.#requireWallet().account.address.toLowerCase() === this.#terms.buyer.toLowerCase();
     const offered = isBuyer ? seller : buyer;
@@ -170,7 +174,7 @@ export class Dispute {
   }
 
   async #evidence(body: object, options: CreateOptions): Promise<DisputeRecord> {
-    const path = `/api/v1/transactions/${encodeURIComponent(this.#terms.transactionId)}/dispute/evidence`;
+    const path = `/api/v1/transactions/${segment("transactionId", this.#terms.transactionId)}/dispute/evidence`;
     const once = { idempotencyKey: crypto.randomUUID(), ...options };
     return (await this.#http.post<wire.TransactionsSubmitEvidenceResponse>(path, body, once)).data;
   }
@@ -193,12 +197,12 @@ export class Dispute {
   async #path(rest: string, options: ReadOptions): Promise<string> {
     const { transactionId } = this.#terms;
     if (this.#id === undefined) {
-      const path = `/api/v1/transactions/${encodeURIComponent(transactionId)}`;
+      const path = `/api/v1/transactions/${segment("transactionId", transactionId)}`;
       const { data } = await this.#http.get<wire.TransactionsReadResponse>(path, options);
       if (data.disputeId === null) throw new RefusedError(`transaction ${transactionId} isn't disputed`);
       this.#id = data.disputeId;
     }
-    return `/api/v1/disputes/${encodeURIComponent(this.#id)}${rest}`;
+    return `/api/v1/disputes/${segment("disputeId", this.#id)}${rest}`;
   }
 }
 

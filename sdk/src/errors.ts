@@ -40,6 +40,21 @@ export class ApiError extends MarketplaceError {
   }
 }
 
+/** An argument of a call can't be used. Nothing was sent or signed. */
+export class ArgumentError extends MarketplaceError {
+  override readonly name = "ArgumentError";
+  /** The argument, for example `maxAmount` or `retry.maxAttempts`. */
+  readonly argument: string;
+  /** What it has to be, for example `a bigint of 0n or more`. */
+  readonly bound: string;
+
+  constructor(argument: string, bound: string, given: unknown) {
+    super(`${argument} must be ${bound}, not ${describe(given)}`);
+    this.argument = argument;
+    this.bound = bound;
+  }
+}
+
 /** No answer arrived because the connection failed. The request may have been carried out. */
 export class NetworkError extends MarketplaceError {
   override readonly name = "NetworkError";
@@ -121,4 +136,20 @@ function parseFields(body: unknown): { error: string; code: string | undefined; 
   const { error, message, code, details } = body as Record<string, unknown>;
   const text = [error, message].filter((part) => typeof part === "string").join(": ");
   return { error: text, code: typeof code === "string" ? code : undefined, details };
+}
+
+const LONGEST_SHOWN = 100;
+/** Private keys, API keys and addresses with a password. */
+const LOOKS_SECRET = /^(0x)?[0-9a-f]{64,}$|^svc_|@/i;
+
+/** A value for a message. Objects and what looks like a secret show only their kind. */
+function describe(value: unknown): string {
+  if (typeof value === "string") {
+    const isShown = value.length <= LONGEST_SHOWN && !LOOKS_SECRET.test(value);
+    return isShown ? JSON.stringify(value) : `a text of ${value.length} characters`;
+  }
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value === "function") return "a function";
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" && value !== null ? "what was given" : String(value);
 }

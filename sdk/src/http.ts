@@ -1,4 +1,5 @@
-import { ApiError, NetworkError, TimeoutError } from "./errors.ts";
+import { requireApiKey, requireHttpUrl, requireMs, requireObject, requireRequest } from "./arguments.ts";
+import { ApiError, ArgumentError, NetworkError, TimeoutError } from "./errors.ts";
 import { jsonText } from "./json.ts";
 import { RetryPolicy, parseRetryAfter } from "./retry.ts";
 import type { RetryOptions } from "./retry.ts";
@@ -67,14 +68,22 @@ export class Http {
   readonly #apiKey: string | undefined;
   readonly #retry: RetryPolicy;
 
+  /** @throws ArgumentError */
   constructor(options: HttpOptions, apiKey?: string) {
+    requireObject("options", options);
+    requireHttpUrl("url", options.url);
+    if (options.timeoutMs !== undefined) requireMs("timeoutMs", options.timeoutMs, 1);
+    if (options.fetch !== undefined && typeof options.fetch !== "function") {
+      throw new ArgumentError("fetch", "a function", options.fetch);
+    }
     this.#options = options;
     this.#apiKey = apiKey;
     this.#retry = new RetryPolicy(options.retry);
   }
 
-  /** The same connection with an API key. */
+  /** The same connection with an API key. @throws ArgumentError */
   withKey(apiKey: string): Http {
+    requireApiKey(apiKey);
     return new Http(this.#options, apiKey);
   }
 
@@ -83,9 +92,11 @@ export class Http {
    * @throws ApiError for every answer that isn't 2xx
    * @throws NetworkError if no answer arrived
    * @throws TimeoutError if an attempt took too long
+   * @throws ArgumentError, before anything is sent, for a request that HTTP doesn't allow
    * @throws RefusedError, before anything is sent, for a number that JSON would change, such as an integer beyond ±(2^53 - 1)
    */
   async send<Body>(request: ApiRequest): Promise<ApiResponse<Body>> {
+    requireRequest(request);
     const policy = request.retry === undefined ? this.#retry : new RetryPolicy(request.retry);
     const { method, idempotencyKey, isIdempotent = method === "GET" || idempotencyKey !== undefined } = request;
     const text = request.bodyText ?? (request.body === undefined ? undefined : jsonText(request.body));
@@ -122,11 +133,13 @@ export class Http {
   ): Promise<{ headers: Headers; body: ReadableStream<Uint8Array> }> {
     const { url, fetch = globalThis.fetch, timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options;
     const late = new AbortController();
+    requireRequest({ method: "GET", path, query, headers, signal });
+    const address = buildAddress(url, path, query);
     const timer = setTimeout(() => {
       late.abort();
     }, timeoutMs);
     try {
-      const response = await fetch(buildAddress(url, path, query), {
+      const response = await fetch(address, {
         headers: { ...this.#headers({ method: "GET", path }, false), ...headers },
         signal: AbortSignal.any([signal, late.signal]),
         redirect: "error",
@@ -148,10 +161,11 @@ export class Http {
     const { url, fetch = globalThis.fetch } = this.#options;
     const timeoutMs = Math.min(this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS, request.timeoutMs ?? Infinity);
     const timeout = AbortSignal.timeout(timeoutMs);
+    const address = buildAddress(url, path, request.query);
     let response: Response;
     let answer: string;
     try {
-      response = await fetch(buildAddress(url, path, request.query), {
+      response = await fetch(address, {
         method,
         headers: this.#headers(request, text !== undefined),
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
@@ -198,7 +212,7 @@ function failure(method: string, path: string, { status, headers }: Response, bo
 
 function buildAddress(base: string, path: string, query: object = {}): URL {
   const url = new URL(base.replace(/\/+$/, "") + path);
-  for (const [name, value] of Object.entries(query) as [string, string | number | bigint | undefined][]) {
+  for (const [name, value] of Object.entries(query) as [string, string | number | bigint | boolean | undefined][]) {
     if (value !== undefined) url.searchParams.set(name, String(value));
   }
   return url;

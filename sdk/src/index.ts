@@ -31,6 +31,7 @@ export type {
 } from "./encryption.ts";
 export {
   ApiError,
+  ArgumentError,
   ContractRevertedError,
   DealEndedError,
   isTransient,

@@ -1,3 +1,4 @@
+import { segment } from "./arguments.ts";
 import type * as wire from "./generated/api-types.ts";
 import type { CallOptions, CreateOptions, Http } from "./http.ts";
 import { paginate } from "./pagination.ts";
@@ -12,7 +13,7 @@ export type ListingChanges = NonNullable<wire.ListingsUpdateData["body"]>;
 export type ListingFilter = Omit<NonNullable<wire.ListingsListData["query"]>, "cursor">;
 
 const PATH = "/api/v1/services";
-const pathOf = (id: string): string => `${PATH}/${encodeURIComponent(id)}`;
+const pathOf = (id: string): string => `${PATH}/${segment("id", id)}`;
 
 /** Services on offer. All errors are `ApiError`, `NetworkError` and `TimeoutError`. */
 export class Listings {

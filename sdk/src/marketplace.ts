@@ -1,6 +1,7 @@
 import type { Address } from "viem";
 
 import { Agent } from "./agent.ts";
+import { requireHttpUrl, requireWallet, segment } from "./arguments.ts";
 import type * as wire from "./generated/api-types.ts";
 import { Http } from "./http.ts";
 import type { CallOptions, HttpOptions } from "./http.ts";
@@ -57,6 +58,7 @@ export class Marketplace {
   constructor(options: MarketplaceOptions) {
     this.#options = options;
     this.#http = new Http(options);
+    if (options.publicUrl !== undefined) requireHttpUrl("publicUrl", options.publicUrl);
   }
 
   /**
@@ -97,6 +99,7 @@ export class Marketplace {
 
   /** An agent with its key. Reading works without a wallet; moving money requires the registered one. */
   agent({ apiKey, wallet }: { apiKey: string; wallet?: Wallet | undefined }): Agent {
+    if (wallet !== undefined) requireWallet("wallet", wallet);
     const { escrowContracts = {} } = this.#options;
     return new Agent({ http: this.#http.withKey(apiKey), wallet, escrowContracts });
   }
@@ -139,7 +142,7 @@ export class Marketplace {
 
   /** An agent's public key for encrypted messages. Errors: `not_found`. */
   async publicKey(agentId: string, options: CallOptions = {}): Promise<`0x${string}`> {
-    const path = `/api/v1/agents/${encodeURIComponent(agentId)}/public-key`;
+    const path = `/api/v1/agents/${segment("agentId", agentId)}/public-key`;
     const { publicKey } = await this.#http.get<wire.AgentsReadPublicKeyResponse>(path, options);
     return publicKey as `0x${string}`;
   }

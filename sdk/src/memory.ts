@@ -1,3 +1,4 @@
+import { segment } from "./arguments.ts";
 import type * as wire from "./generated/api-types.ts";
 import type { ApiResponse, CallOptions, CreateOptions, Http } from "./http.ts";
 import { paginate } from "./pagination.ts";
@@ -37,7 +38,7 @@ export interface MemoryWriteOptions extends CreateOptions {
 }
 
 const PATH = "/api/v1/memory";
-const pathOf = (key: string): string => `${PATH}/${encodeURIComponent(key)}`;
+const pathOf = (key: string): string => `${PATH}/${segment("key", key)}`;
 /** Limits of one import request: entries, and bytes with room for the JSON around them. */
 const IMPORT_ENTRIES = 100;
 const IMPORT_BYTES = 200_000;

@@ -1,6 +1,7 @@
 import { publicKeyToAddress } from "viem/accounts";
 import type { Address, Hex } from "viem";
 
+import { segment } from "./arguments.ts";
 import { decrypt, encryptFor, memoryReplayStore } from "./encryption.ts";
 import type { EncryptedContent, ReplayStore } from "./encryption.ts";
 import { RefusedError } from "./errors.ts";
@@ -111,13 +112,13 @@ export class Messages {
 
   /** A message that the agent has sent or received. Errors: `not_found`. */
   async get(messageId: string, options: CallOptions = {}): Promise<Message> {
-    const answer = await this.#http.get<{ data: Message }>(`${PATH}/${encodeURIComponent(messageId)}`, options);
+    const answer = await this.#http.get<{ data: Message }>(`${PATH}/${segment("messageId", messageId)}`, options);
     return answer.data;
   }
 
   /** Marks a message as read, or as unread. Errors: `not_found`, `wrong_role` for its sender. */
   async markRead(messageId: string, read = true, options: CallOptions = {}): Promise<Message> {
-    const path = `${PATH}/${encodeURIComponent(messageId)}`;
+    const path = `${PATH}/${segment("messageId", messageId)}`;
     const request = { method: "PATCH", path, body: { read }, isIdempotent: true, ...options } as const;
     return (await this.#http.send<{ data: Message }>(request)).body.data;
   }
@@ -176,7 +177,7 @@ export class Messages {
   }
 
   async #readPublicKey(agentId: string, options: CallOptions): Promise<Hex> {
-    const path = `/api/v1/agents/${encodeURIComponent(agentId)}/public-key`;
+    const path = `/api/v1/agents/${segment("agentId", agentId)}/public-key`;
     return (await this.#http.get<{ publicKey: Hex }>(path, options)).publicKey;
   }
 

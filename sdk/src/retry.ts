@@ -1,3 +1,4 @@
+import { requireInteger, requireMs } from "./arguments.ts";
 import { ApiError, isTransient } from "./errors.ts";
 
 // Written here because retry packages neither decide by the answer's code nor follow `Retry-After` up to a limit, which
@@ -33,11 +34,16 @@ export class RetryPolicy {
   readonly #maxDelayMs: number;
   readonly #maxRetryAfterMs: number;
 
+  /** @throws ArgumentError */
   constructor(options: RetryOptions = {}) {
     this.#maxAttempts = options.maxAttempts ?? 4;
     this.#baseDelayMs = options.baseDelayMs ?? 200;
     this.#maxDelayMs = options.maxDelayMs ?? 10_000;
     this.#maxRetryAfterMs = options.maxRetryAfterMs ?? 60_000;
+    requireInteger("retry.maxAttempts", this.#maxAttempts, 1, Number.MAX_SAFE_INTEGER);
+    requireMs("retry.baseDelayMs", this.#baseDelayMs);
+    requireMs("retry.maxDelayMs", this.#maxDelayMs);
+    requireMs("retry.maxRetryAfterMs", this.#maxRetryAfterMs);
   }
 
   /**

@@ -1,6 +1,7 @@
 import { createSiweMessage, generateSiweNonce } from "viem/siwe";
 import type { Hex } from "viem";
 
+import { requireWallet } from "./arguments.ts";
 import type { Wallet } from "./wallet.ts";
 
 /** The purpose of a signed message. The API accepts it for no other purpose. */
@@ -20,6 +21,7 @@ export interface SignedMessage {
 
 /** Signs an EIP-4361 text that names the service and the purpose. */
 export async function signIn(wallet: Wallet, serviceUrl: string, purpose: SignInPurpose): Promise<SignedMessage> {
+  requireWallet("wallet", wallet);
   const { host, origin } = new URL(serviceUrl);
   const { account, chain } = wallet;
   const message = createSiweMessage({

@@ -1,3 +1,4 @@
+import { requireMs } from "./arguments.ts";
 import { ApiError, isTransient, TimeoutError } from "./errors.ts";
 
 /** How long to wait, and how to end the wait early. */
@@ -18,7 +19,9 @@ export class Patience {
   readonly #timeoutMs: number;
   readonly #endsAt: number;
 
+  /** @throws ArgumentError */
   constructor(what: string, { timeoutMs = DEFAULT_WAIT_MS, signal }: WaitOptions = {}) {
+    requireMs("timeoutMs", timeoutMs);
     this.#what = what;
     this.#timeoutMs = timeoutMs;
     this.#endsAt = performance.now() + timeoutMs;

@@ -1,3 +1,4 @@
+import { segment } from "./arguments.ts";
 import type * as wire from "./generated/api-types.ts";
 import type { CallOptions, CreateOptions, Http } from "./http.ts";
 import type { RegisteredWebhook } from "./messages.ts";
@@ -16,8 +17,8 @@ export type WebhookDeliveryFilter = Omit<NonNullable<wire.WebhooksListDeliveries
 
 const PATH = "/api/v1/webhooks";
 
-const pathOf = (webhookId: string): string => `${PATH}/${encodeURIComponent(webhookId)}`;
-const deliveryPathOf = (deliveryId: string): string => `${PATH}/deliveries/${encodeURIComponent(deliveryId)}`;
+const pathOf = (webhookId: string): string => `${PATH}/${segment("webhookId", webhookId)}`;
+const deliveryPathOf = (deliveryId: string): string => `${PATH}/deliveries/${segment("deliveryId", deliveryId)}`;
 
 /** An agent's registered webhooks, the secret that signs them, and the log of deliveries to its addresses. */
 export class WebhookSettings {
