@@ -99,8 +99,11 @@ async function agreement(narrator: Narrator, { buyer, seller }: DealParties, dea
     note(`the seller offers ${BUYER_PERCENT}% to the buyer`);
     const ofBuyer = await bySide(buyer);
     await ofBuyer.acceptSettlement(BUYER_PERCENT);
-    const { transactionHash } = await ofBuyer.settle();
-    note(`the buyer signs the same and sends both signatures → ${transactionHash}`);
+    await ofBuyer.agree({
+      onReceipt: (_, { transactionHash }) => {
+        note(`the buyer signs the same and sends both signatures → ${transactionHash}`);
+      },
+    });
     const resolved = await ofBuyer.waitForResolution();
     note(`${String(resolved.outcome)} ${BUYER_PERCENT}/${100 - BUYER_PERCENT} by ${String(resolved.resolutionMethod)}`);
     return toEnding(deal, resolved);

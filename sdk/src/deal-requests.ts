@@ -32,6 +32,12 @@ export class DealRequests {
     return parseTransaction(await this.get<wire.TransactionsReadResponse>("", options));
   }
 
+  /** The transaction as of a block, once the API has reached it. @throws TimeoutError */
+  readAsOf(minBlock: bigint, patience: Patience): Promise<TransactionWithActions> {
+    const query = { minBlock };
+    return poll(patience, async () => ({ result: await this.read({ query, ...limitsOf(patience) }) }));
+  }
+
   async get<Answer extends { data: unknown }>(path: string, options: GetOptions): Promise<Answer["data"]> {
     return (await this.#http.get<Answer>(this.#transactionPath + path, options)).data;
   }

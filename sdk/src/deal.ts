@@ -18,14 +18,9 @@ import { parseRecord } from "./records.ts";
 import type { Parsed, Transaction, TransactionStatus, TransactionWithActions } from "./records.ts";
 import type { FundingAuthorization } from "./terms.ts";
 import { Patience, poll } from "./waiting.ts";
-import type { Attempt, WaitOptions } from "./waiting.ts";
+import type { Attempt, VerbOptions, WaitOptions } from "./waiting.ts";
+import { headOf } from "./wallet.ts";
 import type { Wallet } from "./wallet.ts";
-
-/** How long a verb waits for the chain and the API together, and a callback for the transactions that it sends. */
-export interface VerbOptions extends WaitOptions {
-  /** Called for logging once a block includes one of the wallet's transactions. */
-  onReceipt?: ((step: string, receipt: TransactionReceipt) => void) | undefined;
-}
 
 /** Options of the verbs that pay. */
 export interface FundOptions extends VerbOptions {
@@ -314,8 +309,7 @@ export class Deal {
   async #settle(move: EscrowMove, target: EscrowState, options: VerbOptions): Promise<Transaction> {
     const patience = this.#patience(move, options);
     const receipt = await this.#move(move, target, patience, options);
-    const query = { minBlock: receipt?.blockNumber };
-    return poll(patience, async () => ({ result: await this.#requests.read({ query, ...limitsOf(patience) }) }));
+    return this.#requests.readAsOf(receipt?.blockNumber ?? (await headOf(this.#requireWallet())), patience);
   }
 
   /** Undefined if the escrow already exists. */

@@ -1,18 +1,21 @@
 import { keccak256, stringToHex } from "viem";
-import type { Hex, TransactionReceipt } from "viem";
+import type { Hex } from "viem";
 import { getBlock, readContract } from "viem/actions";
 
 import { requireInteger, segment } from "./arguments.ts";
 import { canonicalJson } from "./canonical-json.ts";
+import { DealRequests } from "./deal-requests.ts";
 import type { DealTerms } from "./deal-terms.ts";
 import { RefusedError } from "./errors.ts";
+import { EscrowContract } from "./escrow.ts";
 import { escrowAbi, resolverAbi } from "./generated/abis.ts";
 import type * as wire from "./generated/api-types.ts";
 import type { CallOptions, CreateOptions, Http } from "./http.ts";
+import type { Transaction } from "./records.ts";
 import { Patience, poll } from "./waiting.ts";
-import type { Attempt, WaitOptions } from "./waiting.ts";
-import { write } from "./wallet.ts";
-import type { ReceiptOptions, Wallet } from "./wallet.ts";
+import type { Attempt, VerbOptions, WaitOptions } from "./waiting.ts";
+import { headOf, write } from "./wallet.ts";
+import type { Wallet } from "./wallet.ts";
 
 /** A dispute. */
 export type DisputeRecord = wire.Dispute;
@@ -143,19 +146,22 @@ export class Dispute {
   }
 
   /**
-   * Ends the dispute as both parties have signed. Anyone may send it; this wallet pays the gas.
+   * Ends the dispute as both parties have signed, and returns the API's transaction as of that block. Anyone may send it;
+   * this wallet pays the gas. It can be repeated: a resolved escrow isn't resolved again.
    * @throws RefusedError unless both offers are for the same terms
    */
-  async settle(options: ReceiptOptions = {}): Promise<TransactionReceipt> {
+  async agree({ onReceipt, ...options }: VerbOptions = {}): Promise<Transaction> {
     const wallet = this.#requireWallet();
-    const { buyer, seller } = (await this.read()).settlement.offers;
-    if (buyer === null || buyer.buyerPercent !== seller?.buyerPercent || buyer.deadline !== seller.deadline) {
-      throw new RefusedError("the parties haven't signed the same terms");
-    }
-    const signatures = [buyer.signature as Hex, seller.signature as Hex] as const;
-    const args = [this.#terms.escrowId, BigInt(buyer.buyerPercent), BigInt(buyer.deadline), signatures];
-    const call = { abi: resolverAbi, functionName: "resolveByAgreement", args };
-    return write(wallet, { address: await this.#resolver(wallet), ...call }, options);
+    const { transactionId, escrowContract, escrowId } = this.#terms;
+    const patience = new Patience(`the agreement of transaction ${transactionId}`, options);
+    const requests = new DealRequests(this.#http, transactionId);
+    const { state } = await new EscrowContract(wallet, escrowContract).get(escrowId);
+    if (state === "Resolved") return requests.readAsOf(await headOf(wallet), patience);
+    const args = [escrowId, ...(await this.#agreement(patience))];
+    const call = { address: await this.#resolver(wallet), abi: resolverAbi, functionName: "resolveByAgreement", args };
+    const receipt = await write(wallet, call, { timeoutMs: patience.remainingMs });
+    onReceipt?.(call.functionName, receipt);
+    return requests.readAsOf(receipt.blockNumber, patience);
   }
 
   /** Waits until the chain has paid, by a ruling, an agreement or the timeout. */
@@ -166,6 +172,15 @@ export class Dispute {
       const found = await this.#read({ signal, timeoutMs, retry: { maxAttempts: 1 } });
       return found.status === "resolved" ? { result: found } : {};
     });
+  }
+
+  /** Share, deadline and signatures of the same terms. @throws RefusedError if the parties haven't signed the same */
+  async #agreement({ signal, remainingMs: timeoutMs }: Patience): Promise<readonly unknown[]> {
+    const { buyer, seller } = (await this.#read({ signal, timeoutMs })).settlement.offers;
+    if (buyer === null || buyer.buyerPercent !== seller?.buyerPercent || buyer.deadline !== seller.deadline) {
+      throw new RefusedError("the parties haven't signed the same terms");
+    }
+    return [BigInt(buyer.buyerPercent), BigInt(buyer.deadline), [buyer.signature, seller.signature]];
   }
 
   async #read(options: ReadOptions): Promise<DisputeRecord> {

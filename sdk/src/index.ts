@@ -14,7 +14,6 @@ export type {
   FundOptions,
   TimelineEntry,
   TimelineFilter,
-  VerbOptions,
 } from "./deal.ts";
 export type { DealTerms } from "./deal-terms.ts";
 export { AGREEMENT_TYPES, Dispute } from "./dispute.ts";
@@ -100,7 +99,7 @@ export type { RetryOptions } from "./retry.ts";
 export { signIn } from "./sign-in.ts";
 export type { SignedMessage, SignInPurpose } from "./sign-in.ts";
 export type { EscrowTerms, FundingAuthorization } from "./terms.ts";
-export type { WaitOptions } from "./waiting.ts";
+export type { VerbOptions, WaitOptions } from "./waiting.ts";
 export { sendCall } from "./wallet.ts";
 export type { PreparedCall, ReceiptOptions, Wallet } from "./wallet.ts";
 export type {

@@ -1,3 +1,5 @@
+import type { TransactionReceipt } from "viem";
+
 import { requireMs } from "./arguments.ts";
 import { ApiError, isTransient, TimeoutError } from "./errors.ts";
 
@@ -7,6 +9,12 @@ export interface WaitOptions {
   timeoutMs?: number | undefined;
   /** Aborting rejects the call with the signal's reason. What is on chain by then stays there. */
   signal?: AbortSignal | undefined;
+}
+
+/** How long a verb waits for the chain and the API together, and a callback for the transactions that it sends. */
+export interface VerbOptions extends WaitOptions {
+  /** Called for logging once a block includes one of the wallet's transactions. */
+  onReceipt?: ((step: string, receipt: TransactionReceipt) => void) | undefined;
 }
 
 /** Default of {@link WaitOptions.timeoutMs}. */

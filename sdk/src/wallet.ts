@@ -1,6 +1,6 @@
 import { BaseError, ContractFunctionRevertedError, WaitForTransactionReceiptTimeoutError } from "viem";
 import type { Abi, Account, Address, Chain, Hex, Transport, TransactionReceipt, WalletClient } from "viem";
-import { estimateContractGas, estimateGas, waitForTransactionReceipt } from "viem/actions";
+import { estimateContractGas, estimateGas, getBlockNumber, waitForTransactionReceipt } from "viem/actions";
 
 import { ContractRevertedError, TimeoutError, TransactionRevertedError } from "./errors.ts";
 
@@ -64,6 +64,11 @@ export async function sendCall(
   const gas = withRoom(await estimateGas(wallet, request));
   const hash = await wallet.sendTransaction({ ...request, gas, chain: wallet.chain });
   return waitForReceipt(wallet, "the call", hash, options);
+}
+
+/** The chain's latest block, not a remembered one. */
+export function headOf(wallet: Wallet): Promise<bigint> {
+  return getBlockNumber(wallet, { cacheTime: 0 });
 }
 
 async function waitForReceipt(

@@ -95,7 +95,8 @@ describe("a disputed deal", () => {
     const { deal, job } = await disputed(shop);
     await job.dispute.offerSettlement({ buyerPercent: 70 });
     await deal.dispute.acceptSettlement(70);
-    await deal.dispute.settle();
+    const ended = await deal.dispute.agree(PATIENT);
+    assert.strictEqual(ended.status, "resolved");
     const resolved = await job.dispute.waitForResolution(PATIENT);
     assert.include(resolved, { outcome: "Split", buyerPercent: 70, resolutionMethod: "agreement" });
     const share = (deal.terms.refundableAmount * 70n) / 100n;
