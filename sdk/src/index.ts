@@ -50,7 +50,15 @@ export { escrowAbi, resolverAbi } from "./generated/abis.ts";
 export type { ApiRequest, ApiResponse, CallOptions, CreateOptions, HttpOptions } from "./http.ts";
 export type { ListingChanges, ListingFilter, Listings, NewListing } from "./listings.ts";
 export { Marketplace } from "./marketplace.ts";
-export type { Category, DiscoverFilters, IssuedKey, MarketplaceOptions, Registration, Score } from "./marketplace.ts";
+export type {
+  Category,
+  DiscoverFilters,
+  IssuedKey,
+  MarketplaceOptions,
+  Registration,
+  Score,
+  SignedIn,
+} from "./marketplace.ts";
 export type {
   Memory,
   MemoryChangeOptions,

@@ -1,7 +1,8 @@
 import type { Address } from "viem";
 
 import { Agent } from "./agent.ts";
-import { requireHttpUrl, requireWallet, segment } from "./arguments.ts";
+import { requireHttpUrl, requireInteger, requireWallet, segment } from "./arguments.ts";
+import { ApiError } from "./errors.ts";
 import type * as wire from "./generated/api-types.ts";
 import { Http } from "./http.ts";
 import type { CallOptions, HttpOptions } from "./http.ts";
@@ -11,6 +12,9 @@ import { parseRecord } from "./records.ts";
 import type { DiscoverResult, Network, Parsed } from "./records.ts";
 import { signIn } from "./sign-in.ts";
 import type { Wallet } from "./wallet.ts";
+
+/** How long an agent's other keys may outlive a new one, in seconds. */
+const LONGEST_KEY_OVERLAP_SECONDS = 86_400;
 
 /** Settings of a marketplace. */
 export interface MarketplaceOptions extends HttpOptions {
@@ -37,6 +41,16 @@ export interface IssuedKey {
   apiKey: string;
   /** When the agent's other keys end, ISO 8601. */
   othersEndAt: string;
+}
+
+/** An agent that was registered, or signed in to. */
+export interface SignedIn {
+  agent: Agent;
+  agentId: string;
+  /** A new key, shown only this once. Each call makes another. */
+  apiKey: string;
+  /** Whether this call has registered the wallet. */
+  isNew: boolean;
 }
 
 /** Filters of discover. */
@@ -95,6 +109,31 @@ export class Marketplace {
     const answer = await this.#http.post<wire.KeysIssueResponse>("/api/v1/auth/keys", body, options);
     const { agentId, apiKey, othersEndAt } = answer;
     return { agent: this.agent({ apiKey, wallet }), agentId, apiKey, othersEndAt };
+  }
+
+  /**
+   * Registers a wallet, or signs in for a new key where it is registered: what a program does at each start. An agent keeps
+   * its ten latest keys.
+   * @param agentName of a new agent; a registered one keeps its name and its description
+   * @param revokeOthersAfterSeconds how long the registered agent's other keys stay valid, 0 to 86,400 (default)
+   */
+  async registerOrSignIn(
+    {
+      revokeOthersAfterSeconds = LONGEST_KEY_OVERLAP_SECONDS,
+      ...who
+    }: { agentName: string; description?: string; wallet: Wallet; revokeOthersAfterSeconds?: number },
+    options: CallOptions = {},
+  ): Promise<SignedIn> {
+    requireInteger("revokeOthersAfterSeconds", revokeOthersAfterSeconds, 0, LONGEST_KEY_OVERLAP_SECONDS);
+    try {
+      const { agent, agentId, apiKey } = await this.register(who, options);
+      return { agent, agentId, apiKey, isNew: true };
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== "wallet_already_registered") throw error;
+    }
+    const request = { wallet: who.wallet, revokeOthersAfterSeconds };
+    const { agent, agentId, apiKey } = await this.issueKey(request, options);
+    return { agent, agentId, apiKey, isNew: false };
   }
 
   /** An agent with its key. Reading works without a wallet; moving money requires the registered one. */

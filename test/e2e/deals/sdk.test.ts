@@ -43,7 +43,7 @@ describe("the client", () => {
     ({ buyer, seller, serviceId } = await openShop(stack));
   });
 
-  it("settles the deal of its README, installed in an empty folder", async () => {
+  it("settles the deal of its README, installed in an empty folder, and again with the same wallets", async () => {
     const dir = mkdtempSync(join(tmpdir(), "sdk-readme-"));
     try {
       await installSdk(dir);
@@ -53,10 +53,12 @@ describe("the client", () => {
       writeFileSync(join(dir, "deal.mjs"), code);
       const keys = [generatePrivateKey(), generatePrivateKey()] as const;
       const { chain, url } = stack;
-      for (const key of keys) await chain.endow(privateKeyToAccount(key), { usdc: 2_500_000n });
+      for (const key of keys) await chain.endow(privateKeyToAccount(key), { usdc: 5_000_000n });
       const env = { MARKETPLACE_URL: url, RPC_URL: chain.rpcUrl, SELLER_KEY: keys[0], BUYER_KEY: keys[1] };
-      const { stdout } = await run(process.execPath, ["deal.mjs"], { cwd: dir, env: { ...process.env, ...env } });
-      assert.strictEqual(stdout, "funded\nThree risks were found. released\n");
+      for (const time of ["first", "second"]) {
+        const { stdout } = await run(process.execPath, ["deal.mjs"], { cwd: dir, env: { ...process.env, ...env } });
+        assert.strictEqual(stdout, "funded\nThree risks were found. released\n", time);
+      }
     } finally {
       rmSync(dir, { recursive: true, force: true });
     }
