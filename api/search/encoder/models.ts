@@ -18,7 +18,12 @@ export interface TextModel {
 type Runtime = Awaited<ReturnType<typeof loadRuntime>>;
 
 /** One processor for a text: a process embeds several at once, and leaves the other processors to the search engine. */
-const SESSION: InferenceSession.SessionOptions = { intraOpNumThreads: 1, interOpNumThreads: 1 };
+const SESSION: InferenceSession.SessionOptions = {
+  intraOpNumThreads: 1,
+  interOpNumThreads: 1,
+  // Processors without AVX-512 VNNI would cut sums that are too large for 16 bits, and give other vectors than those with it.
+  extra: { session: { x64quantprecision: "1" } },
+};
 export const MINILM_DIMENSIONS = 384;
 export const USE_DIMENSIONS = 512;
 /** The multilingual table was compressed in so many parts, each with a scale of its own: token n is in part n modulo 17. */
