@@ -57,6 +57,7 @@ export const listingFormat: TableFormat<Listing, ListingFilter> = {
     quality: "unindexed number",
     trustStep: "unindexed number",
   },
+  factor: "merit",
   toValues(listing) {
     const { category, network, currency, deliveryType, sellerAgentId, price } = listing;
     return {

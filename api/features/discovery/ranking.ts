@@ -35,12 +35,14 @@ export interface RankedMatch extends RatedMatch {
 const LEAST_SHARE_OF_BEST = 0.4;
 /** How much a listing that costs nothing would gain over one at the buyer's maximum. It decides between equals. */
 const PRICE_WEIGHT = 0.05;
+/** The factor of a listing that costs nothing. */
+export const PRICE_GAIN = 1 + PRICE_WEIGHT;
 
 /**
  * Ranks by score, best first (docs/api/discovery.md). Among equals the higher discoveryScore comes first, then the newer listing.
  */
 export function rank(matches: readonly RatedMatch[]): RankedMatch[] {
-  const least = bestOf(matches) * LEAST_SHARE_OF_BEST;
+  const least = leastRelevance(matches);
   const scored = matches.filter(({ relevance }) => relevance >= least).map((match) => withScore(match, 1));
   const variety = computeVariety(scored.sort(byScore));
   if (variety.size === 0) return scored;
@@ -65,10 +67,13 @@ export interface Unseen {
  * if any will do, and more than any listing has if nothing unseen can.
  */
 export function meritToWin(ranked: readonly RankedMatch[], wanted: number, { relevance, hasBudget }: Unseen): number {
-  if (relevance < bestOf(ranked) * LEAST_SHARE_OF_BEST) return Infinity;
-  const last = ranked[wanted - 1];
-  if (last === undefined) return 0;
-  return last.explanation.score / (relevance * (hasBudget ? 1 + PRICE_WEIGHT : 1));
+  if (relevance < leastRelevance(ranked)) return Infinity;
+  return scoreToWin(ranked, wanted) / (relevance * (hasBudget ? PRICE_GAIN : 1));
+}
+
+/** The score of the last of the first `wanted` of a ranking: 0 if it has fewer. */
+export function scoreToWin(ranked: readonly RankedMatch[], wanted: number): number {
+  return ranked[wanted - 1]?.explanation.score ?? 0;
 }
 
 /** A listing with the parts of its score. @param variety see `computeVariety` */
@@ -95,8 +100,9 @@ export function withScore(match: RatedMatch, variety: number): RankedMatch {
   return { ...match, explanation };
 }
 
-function bestOf(matches: readonly RatedMatch[]): number {
-  return matches.reduce((best, { relevance }) => Math.max(best, relevance), 0);
+/** The relevance that a listing needs beside these, not to be dropped. */
+export function leastRelevance(matches: readonly { relevance: number }[]): number {
+  return matches.reduce((best, { relevance }) => Math.max(best, relevance), 0) * LEAST_SHARE_OF_BEST;
 }
 
 function byScore(left: RankedMatch, right: RankedMatch): number {

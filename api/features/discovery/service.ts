@@ -17,9 +17,9 @@ import { listingFormat } from "./listing-format.ts";
 import type { ListingFilter } from "./listing-format.ts";
 import { scoreStepOf } from "./merit.ts";
 import { rank } from "./ranking.ts";
-import type { RankedMatch, RatedMatch } from "./ranking.ts";
+import type { RankedMatch } from "./ranking.ts";
 import { MOST_CANDIDATES, rankBest } from "./rank-best.ts";
-import type { Round } from "./rank-best.ts";
+import type { SearchRound } from "./rank-best.ts";
 import { rate } from "./rate.ts";
 import type { RankingFacts } from "./rate.ts";
 import type { SearchQuery } from "../../search/engine/match.ts";
@@ -39,7 +39,7 @@ export interface DiscoverService extends ListingSearch {
 export interface Survey {
   /** The answer, best first. */
   results: RankedMatch[];
-  /** Every listing that was ranked, best first, as the index has it. */
+  /** Every listing that was ranked, best first, as the index has it. What couldn't be among the results may be missing. */
   ranked: readonly RankedMatch[];
   query: SearchQuery;
   facts: RankingFacts;
@@ -49,7 +49,7 @@ export interface Survey {
 export interface DiscoverServiceDeps {
   encoder: Pick<SentenceEncoder, "encode">;
   loadCategoryFit: () => Promise<CategoryFit>;
-  index: Pick<IndexReader<Listing, ListingFilter>, "search">;
+  index: Pick<IndexReader<Listing, ListingFilter>, "find">;
   /** Answers while the index can't be read. */
   database: DatabaseSearch;
   stored: Pick<StoredListings, "active">;
@@ -70,9 +70,11 @@ interface Request {
   limit: number;
 }
 
-/** Candidates of the first search: a minimum, and a number for each answer that the caller wants. */
-const LEAST_CANDIDATES = 200;
-const CANDIDATES_PER_ANSWER = 4;
+/** Candidates of the first search: a minimum, and a number for each answer that the caller wants. Few of them are read. */
+const LEAST_CANDIDATES = 800;
+const CANDIDATES_PER_ANSWER = 16;
+/** Known listings of a seller after which its others are left out: a share of those candidates. */
+const ENOUGH_OF_SELLER = 1 / 4;
 /** Timeout of an index search: ten times the slowest one among a million listings. It covers an object store that doesn't answer. */
 const SEARCH_LIMIT_MS = 10_000;
 /** A failed index search that took this long pauses index searches of this process for `INDEX_PAUSE_MS`. */
@@ -96,8 +98,15 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
       filter: { category, network, sellerId, currency, deliveryType, prices },
       facts: { categoryFit: await loadCategoryFit(), budgets: maxPrice === undefined ? [] : (prices ?? []) },
     };
-    const ranked = (await searchIndex(request)) ?? (await searchDatabase(request));
-    return { ...request, ranked, results: await confirm(ranked, request.filter, limit) };
+    let ranked = (await searchIndex(request)) ?? (await searchDatabase(request));
+    let results = await confirm(ranked, request.filter, limit);
+    // Some of the first have just been changed, and those that take their places may be unread.
+    const gone = ranked.length - results.length;
+    if (results.length < limit && ranked.length >= limit) {
+      ranked = (await searchIndex({ ...request, limit: limit + gone })) ?? ranked;
+      results = await confirm(ranked, request.filter, limit);
+    }
+    return { ...request, ranked, results };
   }
 
   /** Searches the index. Best first; undefined while it can't be read. */
@@ -119,11 +128,17 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
     const minScoreStep = minScore === null ? undefined : scoreStepOf(minScore);
     const enough = Math.min(Math.max(limit * CANDIDATES_PER_ANSWER, LEAST_CANDIDATES), MOST_CANDIDATES);
 
-    async function search({ most, minMerit, leftOut }: Round): Promise<RatedMatch[]> {
-      const searching = index.search(query, { ...filter, minScoreStep, minMerit, leftOut }, most);
-      const matches = await withinLimit("the search index", SEARCH_LIMIT_MS, query.encoding, searching);
-      return rate(matches, standings, facts);
-    }
+    const search: SearchRound = async ({ most, minMerit, leftOut }, work) => {
+      const searching = index.find(
+        query,
+        { ...filter, minScoreStep, minMerit, leftOut },
+        most,
+        ({ read, ...found }) =>
+          work({ ...found, read: async (candidates) => rate(await read(candidates), standings, facts) }),
+        { isNarrow: minMerit !== undefined },
+      );
+      return await withinLimit("the search index", SEARCH_LIMIT_MS, query.encoding, searching);
+    };
 
     return await rankBest(search, {
       limit,
@@ -131,7 +146,7 @@ export function createDiscoverService(deps: DiscoverServiceDeps): DiscoverServic
       hasBudget: facts.budgets.length > 0,
       isWanted: ({ history }) => minScore === null || history.score >= minScore,
       // A search for one seller's listings is for all of them.
-      enoughOfSeller: filter.sellerId === undefined ? enough : Infinity,
+      enoughOfSeller: filter.sellerId === undefined ? enough * ENOUGH_OF_SELLER : Infinity,
     });
   }
 

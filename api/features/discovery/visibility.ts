@@ -4,7 +4,7 @@ import { PLACE_ADVICE, partAdviceOf } from "../listings/reasons.ts";
 import { createComparer } from "../../search/engine/unindexed.ts";
 import { listingFormat } from "./listing-format.ts";
 import { rank, withScore } from "./ranking.ts";
-import type { RatedMatch } from "./ranking.ts";
+import type { RankedMatch, RatedMatch } from "./ranking.ts";
 import { rate } from "./rate.ts";
 import type { DiscoverService, Survey } from "./service.ts";
 import type { ListingWithVector, StoredListings } from "./stored-listings.ts";
@@ -56,9 +56,14 @@ export async function readVisibility(
   const survey = await discovery.survey(query, {}, limit);
   const isOwn = ({ listing }: { listing: { id: string } }) => listing.id === id;
   const place = survey.results.findIndex(isOwn) + 1;
-  const known = survey.results[place - 1] ?? survey.ranked.find(isOwn);
+  const known = survey.results[place - 1] ?? survey.ranked.find(isOwn) ?? (await rankAmongOwn());
   const { parts, isAnswer } =
     known === undefined ? await compare(own, survey, standings) : { parts: known.explanation, isAnswer: true };
+
+  /** A search reads only what could be among its results, so the seller's own listings are searched. */
+  async function rankAmongOwn(): Promise<RankedMatch | undefined> {
+    return (await discovery.survey(query, { sellerId: sellerAgentId }, limit)).ranked.find(isOwn);
+  }
 
   function placeAdvice(): string[] {
     if (place === 1) return [];

@@ -1,9 +1,9 @@
-import type { Query, Table, VectorQuery } from "@lancedb/lancedb";
+import type { Table } from "@lancedb/lancedb";
 import { LRUCache } from "lru-cache";
 
 import { foldedWords } from "./coverage.ts";
-import { findIds, takeRows } from "./lance-rows.ts";
-import type { Measure, StoredRow } from "./lance-rows.ts";
+import { takeRows } from "./lance-rows.ts";
+import type { StoredRow } from "./lance-rows.ts";
 import type { TableFormat } from "./table-format.ts";
 
 /** A row that a search has found. */
@@ -15,23 +15,13 @@ export interface KnownRow<Document> {
   vector: Float32Array | null;
 }
 
-/** The rows that a query of the engine has found. */
-export interface FoundRows<Document> {
-  /** By the row's id. A row that was replaced, moved or removed before it could be read is missing. */
-  rows: Map<bigint, KnownRow<Document>>;
-  /** BM25 of all rows of a search by words, by the row's id; empty for one by meaning. */
-  scores: Map<bigint, number>;
-  /** Whether no row is missing. */
-  isWhole: boolean;
-}
-
-/** Reads the rows that queries find. */
+/** Reads rows that queries have found. */
 export interface KnownRows {
-  find: <Document extends { id: string }>(
+  /** By the row's id. A row that was replaced, moved or removed since it was found is missing. */
+  read: <Document extends { id: string }>(
     format: TableFormat<Document, never>,
-    query: Query | VectorQuery,
-    measure: Measure,
-  ) => Promise<FoundRows<Document>>;
+    ids: readonly bigint[],
+  ) => Promise<Map<bigint, KnownRow<Document>>>;
 }
 
 /** Maximum memory of the rows that are remembered, in bytes, as an estimate: those of about 14,000 listings. */
@@ -54,12 +44,7 @@ export function knownRows(table: Table, mostBytes = MOST_BYTES): KnownRows {
     return remembered as LRUCache<bigint, KnownRow<Document>>;
   }
 
-  async function find<Document extends { id: string }>(
-    format: TableFormat<Document, never>,
-    query: Query | VectorQuery,
-    measure: Measure,
-  ): Promise<FoundRows<Document>> {
-    const { ids, scores } = await findIds(query, measure);
+  async function read<Document extends { id: string }>(format: TableFormat<Document, never>, ids: readonly bigint[]) {
     const remembered = rememberedOf(format);
     const rows = new Map<bigint, KnownRow<Document>>();
     const unknown: bigint[] = [];
@@ -68,17 +53,16 @@ export function knownRows(table: Table, mostBytes = MOST_BYTES): KnownRows {
       if (row === undefined) unknown.push(id);
       else rows.set(id, row);
     }
-    if (unknown.length > 0) {
-      for (const stored of await takeRows(table, unknown)) {
-        const row = knownRow(format, stored);
-        rows.set(stored.id, row);
-        remembered.set(stored.id, row, { size: sizeOf(stored) });
-      }
+    if (unknown.length === 0) return rows;
+    for (const stored of await takeRows(table, unknown)) {
+      const row = knownRow(format, stored);
+      rows.set(stored.id, row);
+      remembered.set(stored.id, row, { size: sizeOf(stored) });
     }
-    return { rows, scores, isWhole: rows.size === ids.length };
+    return rows;
   }
 
-  return { find };
+  return { read };
 }
 
 function knownRow<Document extends { id: string }>(

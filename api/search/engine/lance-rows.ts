@@ -88,10 +88,34 @@ export interface StoredRow {
   vector: Float32Array | null;
 }
 
-/** The ids of the rows that a query finds, and BM25 by id. */
-export async function findIds(query: Query | VectorQuery, measure: Measure) {
-  const batches = await readBatches(query.select([measure]));
-  return { ids: batches.flatMap(idsOf), scores: readScores(batches) };
+/** A row that a query has found, unread. */
+export interface FoundRow {
+  id: bigint;
+  /** The vector distance, or the BM25 score. */
+  measure: number;
+  /** The row's value in the column that was asked for. */
+  value: number;
+}
+
+/**
+ * The rows that a query finds, best first.
+ * @param column a column of numbers to read with them, which costs next to nothing; 1 for each row without one
+ */
+export async function findRows(
+  query: Query | VectorQuery,
+  measure: Measure,
+  column: string | undefined,
+): Promise<FoundRow[]> {
+  const batches = await readBatches(query.select([measure, column ?? []].flat()));
+  return batches.flatMap((batch) => {
+    const measures = batch.getChild(measure);
+    const values = column === undefined ? null : batch.getChild(column);
+    return idsOf(batch).map((id, row) => ({
+      id,
+      measure: measures?.get(row) as number,
+      value: values === null ? 1 : (values.get(row) as number),
+    }));
+  });
 }
 
 /** The rows with these ids that are still there. The vectors are copies: a part of a batch would keep all of it in memory. */
@@ -107,15 +131,6 @@ async function readBatches(query: Query | VectorQuery | TakeQuery): Promise<Reco
 function idsOf(batch: RecordBatch): bigint[] {
   const ids = batch.getChild("_rowid");
   return Array.from({ length: batch.numRows }, (_, row) => ids?.get(row) as bigint);
-}
-
-/** Empty for a search by meaning. */
-function readScores(batches: readonly RecordBatch[]): Map<bigint, number> {
-  const found = batches.flatMap((batch) => {
-    const scores = batch.getChild("_score");
-    return scores === null ? [] : idsOf(batch).map((id, row) => [id, scores.get(row) as number] as const);
-  });
-  return new Map(found);
 }
 
 /** Column by column: the object that Arrow makes for a row looks each field up again. */

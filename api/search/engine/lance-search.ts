@@ -1,17 +1,18 @@
 import type { Table } from "@lancedb/lancedb";
 
+import type { Encoding } from "../embedding/encoder.ts";
 import { cosine } from "../embedding/vectors.ts";
 import { createCoverage } from "./coverage.ts";
-import type { FoundRows, KnownRow, KnownRows } from "./known-rows.ts";
-import { COLUMNS } from "./lance-rows.ts";
+import type { KnownRow, KnownRows } from "./known-rows.ts";
+import { COLUMNS, findRows } from "./lance-rows.ts";
+import type { FoundRow } from "./lance-rows.ts";
 import { INDEXED_FROM } from "./lance-writes.ts";
 import { byRelevance } from "./match.ts";
-import type { Match, SearchQuery } from "./match.ts";
+import type { Candidate, Found, Match } from "./match.ts";
 import { EVEN_WORD_SCORE, NO_WORDS, computeRelevance, sumOf } from "./relevance.ts";
-import type { WordMatch } from "./relevance.ts";
-import type { SearchOptions } from "./search-table.ts";
+import type { TableSearch } from "./search-table.ts";
 import type { TableFormat } from "./table-format.ts";
-import { chooseVectorIndex, hasVectorIndex } from "./vector-index.ts";
+import { chooseVectorIndex, exactCloseness, hasVectorIndex } from "./vector-index.ts";
 
 /**
  * How many parts of the vectors' index are searched, the nearest ones first; a part has about 4,000 vectors. Of a million generated
@@ -38,109 +39,165 @@ export interface TableWithRows {
 }
 
 /** A search's request to the engine. */
-interface Wanted {
-  query: SearchQuery;
-  condition: string | undefined;
-  limit: number;
-  isExact: boolean;
+type Wanted<Document extends { id: string }> = Pick<
+  TableSearch<Document, never>,
+  "format" | "query" | "limit" | "isExact"
+> & { condition: string | undefined };
+
+/** Documents that were found by meaning: the most that the cosine of one can be, by its row. */
+interface FoundByMeaning {
+  rows: ReadonlyMap<bigint, { closeness: number; factor: number }>;
+  /** The most that the cosine of any other can be; 0 if there is no other. */
+  beyond: number;
+}
+
+/** Documents that were found by words: BM25 by row. */
+interface FoundByWords {
+  rows: ReadonlyMap<bigint, { score: number; factor: number }>;
+  /** The most that any other can have; 0 if there is no other. */
+  beyond: number;
+  coverage: (words: string) => number;
 }
 
 /** Searches a table, see `SearchTable`. */
 export async function searchTable<Document extends { id: string }, Filter>(
   source: TableWithRows,
-  format: TableFormat<Document, Filter>,
-  query: SearchQuery,
-  filter: Filter,
-  limit: number,
-  { isExact = false }: SearchOptions = {},
+  search: TableSearch<Document, Filter>,
 ): Promise<Match<Document>[]> {
+  const matches = await findInTable(source, search, ({ candidates, read }) => read(candidates));
+  return matches.sort(byRelevance).slice(0, search.limit);
+}
+
+/** Finds documents in a table, see `SearchTable`. */
+export async function findInTable<Document extends { id: string }, Filter, Result>(
+  source: TableWithRows,
+  { filter, isNarrow = false, ...search }: TableSearch<Document, Filter>,
+  work: (found: Found<Document>) => Promise<Result>,
+): Promise<Result> {
+  const { format, query } = search;
   const condition = format.toCondition(filter);
-  if (condition === null) return [];
-  const { byMeaning, byWords } = await findAll(source, format, { query, condition, limit, isExact });
-  const encoding = await query.encoding;
-  const wordMatchOf = (row: KnownRow<Document>, score: number): WordMatch => ({
-    score: format.wordScore === "same" ? EVEN_WORD_SCORE : score,
-    coverage: byWords.coverage(row.words()),
-  });
+  const isEmpty = condition === null || (isNarrow && (await source.table.countRows(condition)) === 0);
+  if (isEmpty) return await work({ candidates: [], beyond: 0, read: () => Promise.resolve([]) });
+  for (let attempt = 1; ; attempt += 1) {
+    const wanted = { ...search, condition };
+    const [byMeaning, byWords] = await Promise.all([findByMeaning(source, wanted), findByWords(source, wanted)]);
+    const encoding = await query.encoding;
+    let missing = 0;
+    const read = async (candidates: readonly Candidate[]): Promise<Match<Document>[]> => {
+      const rows = await source.rows.read(
+        format,
+        candidates.map(({ id }) => id),
+      );
+      missing += candidates.length - rows.size;
+      return compare(rows, { format, filter, encoding, byWords });
+    };
+    const result = await work({ ...bound(format, encoding, byMeaning, byWords), read });
+    if (missing === 0 || attempt === MOST_ATTEMPTS) return result;
+  }
+}
+
+/** How relevant documents can be at most that were found and not read; those that can't answer the query are left out. */
+function bound<Document extends { id: string }>(
+  format: TableFormat<Document, never>,
+  encoding: Encoding | null,
+  byMeaning: FoundByMeaning,
+  byWords: FoundByWords,
+): Pick<Found<Document>, "candidates" | "beyond"> {
+  const relevanceOf = (closeness: number, score: number): number => {
+    const match = score === 0 ? NO_WORDS : { score: wordScoreOf(format, score), coverage: 1 };
+    const parts = computeRelevance(format.searched, encoding, closeness, match);
+    return parts === undefined ? 0 : sumOf(parts);
+  };
+  const candidates: Candidate[] = [];
+  for (const [id, { closeness, factor }] of byMeaning.rows) {
+    const relevance = relevanceOf(closeness, byWords.rows.get(id)?.score ?? 0);
+    if (relevance > 0) candidates.push({ id, relevance, factor });
+  }
+  for (const [id, { score, factor }] of byWords.rows) {
+    if (byMeaning.rows.has(id)) continue;
+    const relevance = relevanceOf(byMeaning.beyond, score);
+    if (relevance > 0) candidates.push({ id, relevance, factor });
+  }
+  return { candidates, beyond: relevanceOf(byMeaning.beyond, byWords.beyond) };
+}
+
+/** Compares rows with the query: those that pass the filter and answer it. */
+function compare<Document extends { id: string }, Filter>(
+  rows: ReadonlyMap<bigint, KnownRow<Document>>,
+  search: Pick<TableSearch<Document, Filter>, "format" | "filter"> & {
+    encoding: Encoding | null;
+    byWords: FoundByWords;
+  },
+): Match<Document>[] {
+  const { format, filter, encoding, byWords } = search;
   // By the document's id: a document that is written between the two searches has a row in each.
   const matches = new Map<string, Match<Document>>();
-  for (const [id, row] of new Map([...byMeaning.rows, ...byWords.rows])) {
+  for (const [id, row] of rows) {
     const { vector } = row;
-    const score = byWords.scores.get(id);
+    const score = byWords.rows.get(id)?.score;
     const closeness = vector === null || encoding === null ? 0 : cosine(encoding.vector, vector);
     // Before it is parsed, which costs more.
     if (score === undefined && computeRelevance(format.searched, encoding, closeness, NO_WORDS) === undefined) continue;
     const document = row.document();
     // The engine's own numbers round; the filter decides.
     if (!format.passes(document, filter)) continue;
-    const parts = computeRelevance(
-      format.searched,
-      encoding,
-      closeness,
-      score === undefined ? NO_WORDS : wordMatchOf(row, score),
-    );
+    const match =
+      score === undefined ? NO_WORDS : { score: wordScoreOf(format, score), coverage: byWords.coverage(row.words()) };
+    const parts = computeRelevance(format.searched, encoding, closeness, match);
     if (parts !== undefined) matches.set(document.id, { document, relevance: sumOf(parts), parts, vector });
   }
-  return [...matches.values()].sort(byRelevance).slice(0, limit);
+  return [...matches.values()];
 }
 
-/** Finds documents by meaning and by words. */
-async function findAll<Document extends { id: string }>(
-  source: TableWithRows,
-  format: TableFormat<Document, never>,
-  wanted: Wanted,
-) {
-  for (let attempt = 1; ; attempt += 1) {
-    const [byMeaning, byWords] = await Promise.all([
-      findByMeaning(source, format, wanted),
-      findByWords(source, format, wanted),
-    ]);
-    if ((byMeaning.isWhole && byWords.isWhole) || attempt === MOST_ATTEMPTS) return { byMeaning, byWords };
-  }
+function wordScoreOf<Document extends { id: string }>(format: TableFormat<Document, never>, score: number): number {
+  return format.wordScore === "same" ? EVEN_WORD_SCORE : score;
 }
 
 /** The nearest vectors, most of them if there is an index of vectors. */
 async function findByMeaning<Document extends { id: string }>(
-  { table, rows, wholeUpTo }: TableWithRows,
-  format: TableFormat<Document, never>,
-  { query, condition, limit, isExact }: Wanted,
-): Promise<FoundRows<Document>> {
+  { table, wholeUpTo }: TableWithRows,
+  { format, query, condition, limit, isExact = false }: Wanted<Document>,
+): Promise<FoundByMeaning> {
   const { vector } = (await query.encoding) ?? {};
-  if (vector === undefined) return nothing();
-  const count = isExact ? 0 : await table.countRows();
+  if (vector === undefined) return { rows: new Map(), beyond: 0 };
+  const [count, isIndexed] = isExact ? [0, false] : await Promise.all([table.countRows(), hasVectorIndex(table)]);
   // The engine would read the rows without a vector, too. Once there are more, they get an index.
-  const isSparse = count >= INDEXED_FROM && !(await hasVectorIndex(table));
+  const isSparse = count >= INDEXED_FROM && !isIndexed;
   const conditions = [condition ?? [], isSparse ? COLUMNS.embedded : []].flat();
+  const kind = chooseVectorIndex(vector.length);
   const nearest = (parts: number) => {
     let search = table.vectorSearch(vector).column(COLUMNS.vector).distanceType("cosine").nprobes(parts).limit(limit);
-    const { refineFactor } = chooseVectorIndex(vector.length);
-    if (refineFactor !== undefined) search = search.refineFactor(refineFactor);
+    if (kind.refineFactor !== undefined) search = search.refineFactor(kind.refineFactor);
     if (conditions.length > 0) search = search.where(conditions.map((each) => `(${each})`).join(" AND "));
-    return isExact ? search.bypassVectorIndex() : search;
+    return findRows(isExact ? search.bypassVectorIndex() : search, "_distance", format.factor);
   };
-  if (count > wholeUpTo && !isSparse) {
-    const found = await rows.find(format, nearest(NEAREST_PARTS), "_distance");
-    if (found.rows.size >= limit) return found;
-  }
+  let found: FoundRow[] = [];
+  if (count > wholeUpTo && !isSparse) found = await nearest(NEAREST_PARTS);
   // A narrow filter leaves too few documents in the nearest ones.
-  return await rows.find(format, nearest(ALL_PARTS), "_distance");
+  if (found.length < limit) found = await nearest(ALL_PARTS);
+  const closenessOf = isIndexed ? kind.mostCloseness : exactCloseness;
+  const last = found[limit - 1];
+  return {
+    rows: new Map(found.map(({ id, measure, value }) => [id, { closeness: closenessOf(measure), factor: value }])),
+    beyond: last === undefined ? 0 : closenessOf(last.measure),
+  };
 }
 
 /** The rows whose words match best, by BM25. */
 async function findByWords<Document extends { id: string }>(
-  { table, rows }: TableWithRows,
-  format: TableFormat<Document, never>,
-  { query: { text }, condition, limit }: Wanted,
-) {
+  { table }: TableWithRows,
+  { format, query: { text }, condition, limit }: Wanted<Document>,
+): Promise<FoundByWords> {
   const stems = (await table.tokenize(text, { column: COLUMNS.words })).map((token) => token.text);
   const coverage = createCoverage(stems);
   // Without a word to look for, the engine would fail.
-  if (stems.length === 0) return { ...nothing<Document>(), coverage };
+  if (stems.length === 0) return { rows: new Map(), beyond: 0, coverage };
   let best = table.query().fullTextSearch(text, { columns: COLUMNS.words }).limit(limit);
   if (condition !== undefined) best = best.where(condition);
-  return { ...(await rows.find(format, best, "_score")), coverage };
-}
-
-function nothing<Document>(): FoundRows<Document> {
-  return { rows: new Map(), scores: new Map(), isWhole: true };
+  const found = await findRows(best, "_score", format.factor);
+  return {
+    rows: new Map(found.map(({ id, measure, value }) => [id, { score: measure, factor: value }])),
+    beyond: found[limit - 1]?.measure ?? 0,
+    coverage,
+  };
 }

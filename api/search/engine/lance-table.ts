@@ -1,7 +1,7 @@
 import type { Table } from "@lancedb/lancedb";
 
 import { knownRows } from "./known-rows.ts";
-import { WHOLE_UP_TO, searchTable } from "./lance-search.ts";
+import { WHOLE_UP_TO, findInTable, searchTable } from "./lance-search.ts";
 import { addAll, applyAll, indexVectors, setValues, tidy, vectorsToIndex } from "./lance-writes.ts";
 import type { SearchTable } from "./search-table.ts";
 
@@ -9,7 +9,9 @@ import type { SearchTable } from "./search-table.ts";
 export function lanceTable(table: Table): SearchTable {
   const source = { table, rows: knownRows(table), wholeUpTo: WHOLE_UP_TO };
   return {
-    search: (format, query, filter, limit, options) => searchTable(source, format, query, filter, limit, options),
+    find: (search, work) => findInTable(source, search, work),
+    search: (format, query, filter, limit, options) =>
+      searchTable(source, { format, query, filter, limit, ...options }),
     add: (format, documents) => addAll(table, format, documents),
     apply: (format, put, removed) => applyAll(table, format, put, removed),
     setValues: (condition, values) => setValues(table, condition, values),

@@ -25,3 +25,22 @@ export interface Match<Document> {
 export function byRelevance<Document extends { id: string }>(left: Match<Document>, right: Match<Document>): number {
   return right.relevance - left.relevance || (right.document.id < left.document.id ? -1 : 1);
 }
+
+/** A document that a search has found and not read. */
+export interface Candidate {
+  /** The row's id. */
+  id: bigint;
+  /** It has no more relevance. */
+  relevance: number;
+  /** What the format's `factor` column says of it; 1 without one. */
+  factor: number;
+}
+
+/** What a search has found. */
+export interface Found<Document> {
+  candidates: readonly Candidate[];
+  /** No other document that passes the filter is more relevant, as far as an approximate index can tell. 0 if there is no other. */
+  beyond: number;
+  /** Reads candidates. Those that pass the filter and answer the query are matches, in no order. */
+  read: (candidates: readonly Candidate[]) => Promise<Match<Document>[]>;
+}

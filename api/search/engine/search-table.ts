@@ -1,4 +1,4 @@
-import type { Match, SearchQuery } from "./match.ts";
+import type { Found, Match, SearchQuery } from "./match.ts";
 import type { ColumnValue, TableFormat } from "./table-format.ts";
 
 /** A document with what search needs to know about it. */
@@ -23,13 +23,35 @@ export interface RemovedDocument {
 export interface SearchOptions {
   /** Compares every vector that passes the filter: exact, and faster than the vectors' index if those are a few thousand. */
   isExact?: boolean;
+  /**
+   * Counts first what passes the filter, because that may be nothing. Of 200,000 listings, counting took 1 ms of processor time, and a
+   * search that found nothing 20.
+   */
+  isNarrow?: boolean;
+}
+
+/** A search of a table. */
+export interface TableSearch<Document extends { id: string }, Filter> extends SearchOptions {
+  format: TableFormat<Document, Filter>;
+  query: SearchQuery;
+  filter: Filter;
+  /** Maximum number of candidates by meaning, and by words. */
+  limit: number;
 }
 
 /** A table of documents, whatever engine has it. */
 export interface SearchTable {
   /**
-   * Searches by meaning and by words, `limit` documents each, and returns the `limit` most relevant of both. A document
-   * that is far down in both could be more relevant than the last one returned; with hundreds of candidates that doesn't matter.
+   * Finds documents by meaning and by words, `limit` each, and has them read by the caller, as far as it needs them.
+   * @param work is called again if a row was replaced or moved before it was read
+   */
+  find<Document extends { id: string }, Filter, Result>(
+    search: TableSearch<Document, Filter>,
+    work: (found: Found<Document>) => Promise<Result>,
+  ): Promise<Result>;
+  /**
+   * The same, for the `limit` most relevant of all that were found. A document that is far down in both could be more relevant than the
+   * last one returned; with hundreds of candidates that doesn't matter.
    */
   search<Document extends { id: string }, Filter>(
     format: TableFormat<Document, Filter>,

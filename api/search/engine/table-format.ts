@@ -17,6 +17,11 @@ export interface TableFormat<Document extends { id: string }, Filter> {
   searched: Searched;
   /** The columns to filter by, by name. */
   columns: Readonly<Record<string, ColumnKind>>;
+  /**
+   * The column of a number that a caller multiplies relevance with, at most. It is known before a document is read, so that documents
+   * that can't win need no reading.
+   */
+  factor?: string;
   /** The values of those columns, as far as the document says them. */
   toValues(document: Document): Readonly<Record<string, ColumnValue>>;
   /** The text whose words are searched. What is in it twice counts twice. */

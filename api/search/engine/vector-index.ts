@@ -10,6 +10,30 @@ interface VectorIndexKind {
   type: "IVF_RQ" | "IVF_PQ";
   /** So many times as many vectors as are wanted are read and compared exactly; undefined if that isn't needed. */
   refineFactor: number | undefined;
+  /** The most that a cosine can be, from the distance that a search with the index gives. */
+  mostCloseness: (distance: number) => number;
+}
+
+/** Of rounding alone. */
+const EXACT_ERROR = 1e-5;
+/**
+ * By how much a cosine of RaBitQ was smaller than the exact one, at most, times the root of the vectors' length: 0.24 with 85 queries, each
+ * compared with the 800 nearest of 200,000 generated listings.
+ */
+const RABITQ_ERROR = 0.3;
+
+/** The most that a cosine can be, from the distance to a vector that is compared whole. */
+export function exactCloseness(distance: number): number {
+  return 1 - distance + EXACT_ERROR;
+}
+
+/**
+ * RaBitQ gives twice the distance. Vectors that were added since the last tidying are compared whole, and give the distance itself; for
+ * them this is more than needed.
+ */
+function rabitqCloseness(dimensions: number): (distance: number) => number {
+  const error = RABITQ_ERROR / Math.sqrt(dimensions);
+  return (distance) => 1 - distance / 2 + error;
 }
 
 /**
@@ -26,8 +50,8 @@ const RABITQ_STEP = 8;
  */
 export function chooseVectorIndex(dimensions: number): VectorIndexKind {
   return dimensions % RABITQ_STEP === 0
-    ? { type: "IVF_RQ", refineFactor: undefined }
-    : { type: "IVF_PQ", refineFactor: 4 };
+    ? { type: "IVF_RQ", refineFactor: undefined, mostCloseness: rabitqCloseness(dimensions) }
+    : { type: "IVF_PQ", refineFactor: 4, mostCloseness: exactCloseness };
 }
 
 /** How the engine is to make that index. */

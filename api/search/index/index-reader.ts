@@ -1,5 +1,5 @@
-import type { Match, SearchQuery } from "../engine/match.ts";
-import type { SearchTable, SearchTables } from "../engine/search-table.ts";
+import type { Found, SearchQuery } from "../engine/match.ts";
+import type { SearchOptions, SearchTable, SearchTables } from "../engine/search-table.ts";
 import type { TableFormat } from "../engine/table-format.ts";
 import type { IndexState, IndexStateModel } from "./index-state.ts";
 
@@ -51,16 +51,17 @@ export class IndexReader<Document extends { id: string }, Filter> {
   }
 
   /**
-   * Finds the `limit` most relevant documents that pass the filter and answer the query, most relevant first.
-   *
-   * - The filter applies before the limit.
-   * - Nothing beyond the limit is more relevant than the last match, as far as an approximate index can tell. A caller that
-   *   ranks by more than relevance, such as trust in a seller, searches again with a higher limit until no document beyond it
-   *   could still win.
-   * - Fewer than `limit` matches means that there are no others.
+   * Finds documents that pass the filter, up to `limit` by meaning and as many by words. The filter applies before the limit.
+   * @param work reads what it needs of them. It is called again if rows have moved meanwhile, or if the writer has replaced the table
    */
-  search(query: SearchQuery, filter: Filter, limit: number): Promise<Match<Document>[]> {
-    return this.#read((table) => table.search(this.#format, query, filter, limit));
+  find<Result>(
+    query: SearchQuery,
+    filter: Filter,
+    limit: number,
+    work: (found: Found<Document>) => Promise<Result>,
+    options: SearchOptions = {},
+  ): Promise<Result> {
+    return this.#read((table) => table.find({ ...options, format: this.#format, query, filter, limit }, work));
   }
 
   /** The table that answers at the moment, for a caller that knows more about it. */

@@ -33,8 +33,8 @@ export const SEARCH_FAULTS: ApiMutant[] = [
   {
     fault: "a search isn't repeated when listings that it left out could win after all",
     file: RANK_BEST,
-    from: "meritBelow(relevance) < merit",
-    to: "meritBelow(relevance) < 0",
+    from: "if (score < mostUnknown) {",
+    to: "if (score < 0) {",
     tests: ["discovery/rank-best.test.ts"],
   },
   {
@@ -185,10 +185,31 @@ export const SEARCH_FAULTS: ApiMutant[] = [
     tests: ["search/known-rows.test.ts"],
   },
   {
+    fault: "a search reads no more listings than the first ones",
+    file: RANK_BEST,
+    from: "if (left.length === 0 || ",
+    to: "if (left.length >= 0 || ",
+    tests: ["discovery/rank-best.test.ts"],
+  },
+  {
+    fault: "a search leaves a listing unread that makes others too irrelevant",
+    file: RANK_BEST,
+    from: " || leastRelevance([candidate]) > lowest;",
+    to: ";",
+    tests: ["discovery/rank-best.test.ts"],
+  },
+  {
+    fault: "a search takes the distances of the vectors' index for exact",
+    file: "search/engine/vector-index.ts",
+    from: "1 - distance / 2 + error",
+    to: "1 - distance / 2",
+    tests: ["search/vector-parts.test.ts"],
+  },
+  {
     fault: "a search with a narrow filter looks only into the nearest parts of the index",
     file: "search/engine/lance-search.ts",
-    from: "if (found.rows.size >= limit) return found;",
-    to: "return found;",
+    from: "if (found.length < limit) found",
+    to: "if (found.length === 0) found",
     tests: ["search/vector-parts.test.ts"],
   },
   {

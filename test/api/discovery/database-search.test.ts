@@ -241,7 +241,7 @@ describe("discovery without its index", () => {
       encoder: features.discovery.encoders.current,
       loadCategoryFit: () => Promise.resolve(() => 1),
       index: {
-        search: () => {
+        find: () => {
           tries += 1;
           elapsedMs += tookMs;
           return Promise.reject(new IndexUnavailableError("no such table"));

@@ -9,7 +9,7 @@ import { rank } from "../../../api/features/discovery/ranking.ts";
 import { createDiscoverService } from "../../../api/features/discovery/service.ts";
 import { computeRankingValues } from "../../../api/features/discovery/listing-format.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
-import { openListingTable, UNASKED_DATABASE } from "../../fixtures/listing-table.ts";
+import { NOTHING_FOUND, openListingTable, UNASKED_DATABASE } from "../../fixtures/listing-table.ts";
 import { ENCODING, listingOf, storedOf, vectorOf, walletOf } from "../../fixtures/stored-listings.ts";
 
 const TRUSTED: TradingHistory = {
@@ -65,9 +65,9 @@ describe("the ranking of search results", () => {
       stored: index.stored,
       database: UNASKED_DATABASE,
       index: {
-        search: (asked, filter, limit) => {
+        find: (asked, filter, limit, work, options) => {
           limits.push(limit);
-          return index.search(asked, filter, limit);
+          return index.find(asked, filter, limit, work, options);
         },
       },
       standings: {
@@ -83,7 +83,7 @@ describe("the ranking of search results", () => {
       etherPrice: () => Promise.reject(new Error("no price is needed")),
       log: createLogger({ level: "silent", name: "test" }),
     });
-    return { service, limits };
+    return { service, limits, present: index.present };
   }
 
   it("[D23] [S2.5.10] finds a trusted seller's listing even if many others are more relevant", async () => {
@@ -104,14 +104,25 @@ describe("the ranking of search results", () => {
     const { service, limits } = await discovery(cosines, [last], () => ({ description: COMPLETE }));
     const found = await service.discover("zebra", {}, 4);
     assert.strictEqual(Number(found[0]?.listing.id.slice(4)), last);
-    assert.deepEqual(limits, [200, 200]);
+    assert.deepEqual(limits, [800, 800]);
   });
 
   it("asks for no more candidates if no seller is trusted and unknown ones can't win", async () => {
     const cosines = [...Array.from({ length: 4 }, () => 0.8), ...Array.from({ length: 3_000 }, () => 0.65)];
     const { service, limits } = await discovery(cosines, [], () => ({ description: COMPLETE }));
     assert.lengthOf(await service.discover("zebra", {}, 4), 4);
-    assert.isTrue(limits.every((limit) => limit === 200));
+    assert.isTrue(limits.every((limit) => limit === 800));
+  });
+
+  it("fills the places of those that have just left with the next best, though it hasn't read them", async () => {
+    const cosines = Array.from({ length: 300 }, (_, n) => 0.9 - n / 1_000);
+    const { service, present } = await discovery(cosines, []);
+    for (let n = 0; n < 60; n += 1) present.delete(listingOf(n).id);
+    const found = await service.find("zebra", {}, 5);
+    assert.deepEqual(
+      found.map(({ id }) => id),
+      [60, 61, 62, 63, 64].map((n) => listingOf(n).id),
+    );
   });
 
   it("searches while the query is being encoded", async () => {
@@ -120,10 +131,10 @@ describe("the ranking of search results", () => {
       encoder: { encode: () => asked.then(() => ENCODING) },
       loadCategoryFit: () => Promise.resolve(() => 1),
       index: {
-        async search({ encoding }) {
+        async find({ encoding }, _filter, _limit, work) {
           resolve(undefined);
           assert.strictEqual(await encoding, ENCODING);
-          return [];
+          return await work(NOTHING_FOUND);
         },
       },
       stored: { active: () => Promise.resolve(new Map()) },

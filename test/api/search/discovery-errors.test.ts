@@ -6,7 +6,7 @@ import { ApiError } from "../../../api/http/errors.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { assertInvalid, startTestApi } from "../../fixtures/api.ts";
 import type { Answer, TestApi } from "../../fixtures/api.ts";
-import { UNASKED_DATABASE } from "../../fixtures/listing-table.ts";
+import { NOTHING_FOUND, UNASKED_DATABASE } from "../../fixtures/listing-table.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";
 
 describe("errors of discovery", () => {
@@ -53,7 +53,7 @@ describe("errors of discovery", () => {
     const away = createDiscoverService({
       encoder,
       loadCategoryFit: () => Promise.resolve(() => 1),
-      index: { search: () => Promise.resolve([]) },
+      index: { find: (_query, _filter, _limit, work) => work(NOTHING_FOUND) },
       stored: { active: () => Promise.resolve(new Map()) },
       database: UNASKED_DATABASE,
       standings,

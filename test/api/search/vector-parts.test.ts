@@ -4,7 +4,7 @@ import type { Table } from "@lancedb/lancedb";
 import { assert } from "chai";
 
 import type { ListingFilter } from "../../../api/features/discovery/listing-format.ts";
-import { listingFormat } from "../../../api/features/discovery/listing-format.ts";
+import { computeRankingValues, listingFormat } from "../../../api/features/discovery/listing-format.ts";
 import { knownRows } from "../../../api/search/engine/known-rows.ts";
 import { searchTable } from "../../../api/search/engine/lance-search.ts";
 import { INDEXED_FROM } from "../../../api/search/engine/lance-writes.ts";
@@ -17,6 +17,7 @@ const DIMENSIONS = 64;
 const PARTS = 200;
 const [FAR_SELLER, RARE] = ["agt_far", 5];
 /** Matches no word. */
+const NEW = { trustStep: 0, scoreStep: 0 };
 const QUERY = { text: "zebra", encoding: { vector: new Float32Array(DIMENSIONS).fill(1, 0, 1), knownWordShare: 1 } };
 
 describe("a search in an index of vectors with many parts", () => {
@@ -65,7 +66,10 @@ describe("a search in an index of vectors with many parts", () => {
   after(() => index.close());
 
   const find = (filter: ListingFilter, wholeUpTo = 1_000) =>
-    searchTable({ table: engine, rows: knownRows(engine), wholeUpTo }, listingFormat, QUERY, filter, 10);
+    searchTable(
+      { table: engine, rows: knownRows(engine), wholeUpTo },
+      { format: listingFormat, query: QUERY, filter, limit: 10 },
+    );
 
   it("finds the nearest in the nearest parts", async () => {
     const found = await find({});
@@ -86,6 +90,88 @@ describe("a search in an index of vectors with many parts", () => {
   it("looks into all parts of a small table at once", async () => {
     assert.lengthOf(await find({ sellerId: FAR_SELLER }, 30_000), RARE);
     assert.deepEqual(searched, [100_000]);
+  });
+});
+
+describe("what is known of a document before it is read", () => {
+  const random = seededRandom();
+  const WORDS = ["audit", "token", "contract", "report", "translate", "image", "market", "data"];
+  const wordOf = () => WORDS[Math.floor(random() * WORDS.length)] ?? "";
+  const unit = () => {
+    const vector = Float32Array.from({ length: DIMENSIONS }, () => random() - 0.3);
+    const length = Math.hypot(...vector);
+    return vector.map((value) => value / length);
+  };
+  const stored = (n: number) => ({
+    document: listingOf(n, { id: `lst_${n}`, title: [wordOf(), wordOf(), wordOf()].join(" ") }),
+    revision: 1,
+    vector: n % 10 === 0 ? null : unit(),
+  });
+  let index: Awaited<ReturnType<typeof openListingTable>>;
+
+  before(async () => {
+    index = await openListingTable(
+      Array.from({ length: INDEXED_FROM }, (_, n) => stored(n)),
+      DIMENSIONS,
+    );
+  });
+  after(() => index.close());
+
+  /** Compares what searches say of all documents with what reading them says. */
+  async function checkBounds(): Promise<void> {
+    for (const language of ["english", undefined] as const) {
+      const query = {
+        text: `${wordOf()} ${wordOf()} unheard`,
+        encoding: { vector: unit(), knownWordShare: 1, ...(language === undefined ? {} : { language }) },
+      };
+      const all = await index.table.search(listingFormat, query, {}, 10_000);
+      assert.isNotEmpty(all);
+      for (const limit of [50, 400]) {
+        await index.find(query, {}, limit, async ({ candidates, beyond, read }) => {
+          const known = new Set<string>();
+          for (const candidate of candidates) {
+            const [match] = await read([candidate]);
+            if (match === undefined) continue;
+            known.add(match.document.id);
+            assert.isAtMost(match.relevance, candidate.relevance, match.document.id);
+            assert.strictEqual(candidate.factor, computeRankingValues(match.document, 1, NEW).merit);
+          }
+          assert.isAtLeast(known.size, limit / 2);
+          const unseen = all.filter(({ document }) => !known.has(document.id));
+          for (const { relevance } of unseen) assert.isAtMost(relevance, beyond);
+        });
+      }
+    }
+  }
+
+  it("is at least its relevance, with vectors compared whole", checkBounds);
+
+  it("is at least its relevance, with vectors compared by their index, and some added later", async () => {
+    await index.table.indexVectors();
+    await checkBounds();
+    await index.table.add(
+      listingFormat,
+      Array.from({ length: 50 }, (_, n) => stored(INDEXED_FROM + n)),
+    );
+    await checkBounds();
+  });
+
+  it("is nothing if there is nothing", async () => {
+    const query = { text: "audit", encoding: { vector: unit(), knownWordShare: 1 } };
+    for (const [filter, options] of [
+      [{ sellerId: "agt_nobody" }, {}],
+      [{ minMerit: 1.2 }, { isNarrow: true }],
+      [{ prices: [] }, {}],
+    ] as const) {
+      const found = await index.find(
+        query,
+        filter,
+        10,
+        ({ candidates, beyond }) => Promise.resolve([candidates.length, beyond]),
+        options,
+      );
+      assert.deepEqual(found, [0, 0]);
+    }
   });
 });
 
@@ -132,7 +218,9 @@ describe("a large table in which few documents have a vector yet", () => {
         encoding: { vector: first.vector, knownWordShare: 1, language: "english" },
       } as const;
       const source = { table: engine, rows: knownRows(engine), wholeUpTo: 1_000 };
-      return (await searchTable(source, listingFormat, query, {}, 10)).map(({ document }) => document.id);
+      return (await searchTable(source, { format: listingFormat, query, filter: {}, limit: 10 })).map(
+        ({ document }) => document.id,
+      );
     };
     await table.apply(listingFormat, [first], []);
     assert.deepEqual([await find(), conditions], [["lst_0"], ["(embedded)"]]);

@@ -1,12 +1,12 @@
 import { rerankers } from "@lancedb/lancedb";
 import type { Table } from "@lancedb/lancedb";
 
-import type { Standings } from "../../../api/features/agents/standings.ts";
 import { searchTextOf } from "../../../api/features/listings/listing.ts";
 import type { Listing } from "../../../api/features/listings/listing.ts";
 import type { SentenceEncoder } from "../../../api/search/embedding/encoder.ts";
 import { createCategoryFit } from "../../../api/features/discovery/category-fit.ts";
 import { createDiscoverService } from "../../../api/features/discovery/service.ts";
+import type { DiscoverService, DiscoverServiceDeps } from "../../../api/features/discovery/service.ts";
 import { cosine } from "../../../api/search/embedding/vectors.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { openEngineTable } from "../../fixtures/engine-table.ts";
@@ -95,21 +95,28 @@ export async function vectorsRanker(
 
 /** The service behind POST /api/v1/discover, with its index. */
 function discoverRanker(index: ListingTable, encoder: SentenceEncoder): Ranker {
-  const standings: Pick<Standings, "of"> = { of: () => Promise.resolve(new Map()) };
-  // Without a price filter nothing is converted.
-  const etherPrice = () => Promise.reject(new Error("The bench has no price feed"));
+  const discovery = discoverWith(encoder, index.find, index.stored);
+  return async (query) => (await discovery.discover(query, {}, RESULTS)).map(({ listing }) => listing.id);
+}
+
+/** Discovery in an index, without standings, prices and a database. */
+export function discoverWith(
+  encoder: SentenceEncoder,
+  find: DiscoverServiceDeps["index"]["find"],
+  stored: DiscoverServiceDeps["stored"],
+): DiscoverService {
   const log = createLogger({ level: "silent", name: "bench" });
-  const discovery = createDiscoverService({
+  return createDiscoverService({
     encoder,
     loadCategoryFit: createCategoryFit(encoder, log),
-    stored: index.stored,
-    standings,
-    etherPrice,
+    stored,
+    standings: { of: () => Promise.resolve(new Map()) },
+    // Without a price in ether nothing is converted.
+    etherPrice: () => Promise.reject(new Error("The bench has no price feed")),
     log,
     database: UNASKED_DATABASE,
-    index: { search: index.search },
+    index: { find },
   });
-  return async (query) => (await discovery.discover(query, {}, RESULTS)).map(({ listing }) => listing.id);
 }
 
 /** A listing of the bench as the service stores it. */

@@ -3,12 +3,14 @@ import process from "node:process";
 
 import { createThreadEncoder } from "../../../api/search/embedding/encoder.ts";
 import { openLanceTables } from "../../../api/search/engine/lance-tables.ts";
+import type { Listing } from "../../../api/features/listings/listing.ts";
 import { listingFormat } from "../../../api/features/discovery/listing-format.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { openEngineTable } from "../../fixtures/engine-table.ts";
 import { delaysOf, memoryOf } from "../events/summary.ts";
 import type { Delays } from "../events/summary.ts";
 import { loadQueries } from "./corpus.ts";
+import { discoverWith } from "./rankers.ts";
 
 /** What a process is to do: so many queries one after the other, or as many as it can in a time, four at once. */
 export interface ReaderTask {
@@ -35,7 +37,8 @@ export interface ReaderResult {
   memory: { rssMb: number; peakMb: number };
 }
 
-/** As many candidates as POST /api/v1/discover asks for at first. */
+const RESULTS = 10;
+/** Of a search by meaning alone. */
 const CANDIDATES = 200;
 const WARM_UP = 20;
 const COMPARED = 50;
@@ -63,9 +66,27 @@ async function timed(samples: number[], work: () => Promise<unknown>): Promise<v
 }
 
 const queryOf = (turn: number) => texts[(turn * STRIDE) % texts.length] ?? "";
+/** The listings that were read, in place of the database. */
+const known = new Map<string, Listing>();
+const discovery = discoverWith(
+  encoder,
+  (query, bounds, limit, work, options) =>
+    table.find(
+      { ...options, format: listingFormat, query, filter: { ...bounds, ...filter }, limit },
+      ({ read, ...found }) =>
+        work({
+          ...found,
+          async read(candidates) {
+            const matches = await read(candidates);
+            for (const { document } of matches) known.set(document.id, document);
+            return matches;
+          },
+        }),
+    ),
+  { active: () => Promise.resolve(known) },
+);
 const ask = async (turn: number) => {
-  const text = queryOf(turn);
-  await table.search(listingFormat, { text, encoding: encoder.encode(text, { as: "query" }) }, filter, CANDIDATES);
+  await discovery.discover(queryOf(turn), {}, RESULTS);
 };
 
 /** What a search by meaning finds of the ten listings nearest to a query. It compares only a part of all vectors. */
