@@ -120,16 +120,19 @@ describe("the advice on a listing's place", () => {
   const QUERY = "Solidity audit of smart contracts";
 
   /** How a listing is found that a search has ranked or returned as given. */
-  function visibilityIn(own: RatedMatch, { results, ranked }: { results: RankedMatch[]; ranked: RankedMatch[] }) {
+  function visibilityIn(
+    own: RatedMatch,
+    { results, ranked, amongOwn = [] }: { results: RankedMatch[]; ranked: RankedMatch[]; amongOwn?: RankedMatch[] },
+  ) {
     const { listing, vector, history } = own;
     return readVisibility(
       { sellerAgentId: listing.sellerAgentId, id: listing.id, query: QUERY, limit: 1 },
       {
         discovery: {
-          survey: () =>
+          survey: (_query, { sellerId }) =>
             Promise.resolve({
               results,
-              ranked,
+              ranked: sellerId === listing.sellerAgentId ? amongOwn : ranked,
               query: { text: QUERY, encoding: null },
               facts: { categoryFit: () => 1, budgets: [] },
             }),
@@ -149,6 +152,16 @@ describe("the advice on a listing's place", () => {
     const { found, rank: place, of, parts, advice } = await visibilityIn(second, { results: [first], ranked });
     assert.deepEqual([found, place, of], [false, null, 1]);
     assert.strictEqual(parts, second.explanation);
+    assert.strictEqual(advice[0], PLACE_ADVICE.behind);
+  });
+
+  it("is looked for among the seller's own if the search had no need to read it", async () => {
+    const own = ratedMatch({ relevance: 0.5, vector: VECTOR }, { updatedAt: NOW });
+    const amongOwn = rank([own]);
+    const results = rank([ratedMatch({ relevance: 0.9 })]);
+    const { rank: place, parts, advice } = await visibilityIn(own, { results, ranked: results, amongOwn });
+    assert.isNull(place);
+    assert.strictEqual(parts, amongOwn[0]?.explanation);
     assert.strictEqual(advice[0], PLACE_ADVICE.behind);
   });
 
