@@ -62,10 +62,20 @@ interface FoundByWords {
 /** Searches a table, see `SearchTable`. */
 export async function searchTable<Document extends { id: string }, Filter>(
   source: TableWithRows,
-  search: TableSearch<Document, Filter>,
+  { answers, ...search }: TableSearch<Document, Filter> & { answers: number },
 ): Promise<Match<Document>[]> {
-  const matches = await findInTable(source, search, ({ candidates, read }) => read(candidates));
-  return matches.sort(byRelevance).slice(0, search.limit);
+  return await findInTable(source, search, async ({ candidates, read }) => {
+    const sorted = candidates.toSorted((left, right) => right.relevance - left.relevance);
+    // By the document's id: a document that is written between the two searches has a row in each.
+    const known = new Map<string, Match<Document>>();
+    for (let position = 0; ; position += answers) {
+      const best = [...known.values()].sort(byRelevance).slice(0, answers);
+      const [next] = sorted.slice(position);
+      if (next === undefined || next.relevance < (best[answers - 1]?.relevance ?? 0)) return best;
+      const matches = await read(sorted.slice(position, position + answers));
+      for (const match of matches) known.set(match.document.id, match);
+    }
+  });
 }
 
 /** Finds documents in a table, see `SearchTable`. */

@@ -11,7 +11,7 @@ export function lanceTable(table: Table): SearchTable {
   return {
     find: (search, work) => findInTable(source, search, work),
     search: (format, query, filter, limit, options) =>
-      searchTable(source, { format, query, filter, limit, ...options }),
+      searchTable(source, { format, query, filter, limit, answers: limit, ...options }),
     add: (format, documents) => addAll(table, format, documents),
     apply: (format, put, removed) => applyAll(table, format, put, removed),
     setValues: (condition, values) => setValues(table, condition, values),

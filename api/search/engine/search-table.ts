@@ -50,15 +50,15 @@ export interface SearchTable {
     work: (found: Found<Document>) => Promise<Result>,
   ): Promise<Result>;
   /**
-   * The same, for the `limit` most relevant of all that were found. A document that is far down in both could be more relevant than the
-   * last one returned; with hundreds of candidates that doesn't matter.
+   * The same, for the most relevant of all that were found: `limit`, or as many as `answers` says. A document that is far down in both
+   * could be more relevant than the last one returned; with hundreds of candidates that doesn't matter.
    */
   search<Document extends { id: string }, Filter>(
     format: TableFormat<Document, Filter>,
     query: SearchQuery,
     filter: Filter,
     limit: number,
-    options?: SearchOptions,
+    options?: SearchOptions & { answers?: number },
   ): Promise<Match<Document>[]>;
   /** Adds documents to a table that has none of them. */
   add<Document extends { id: string }>(

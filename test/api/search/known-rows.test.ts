@@ -53,7 +53,7 @@ describe("the known rows of a table", () => {
     (
       await searchTable(
         { table: engine, rows, wholeUpTo: 10 },
-        { format: listingFormat, query: QUERY, filter: {}, limit: 10 },
+        { format: listingFormat, query: QUERY, filter: {}, limit: 10, answers: 10 },
       )
     ).map(({ document }) => document);
   const titles = async () => (await index.search(QUERY, {}, 10)).map(({ document }) => document.title).sort();

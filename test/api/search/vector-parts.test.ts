@@ -68,7 +68,7 @@ describe("a search in an index of vectors with many parts", () => {
   const find = (filter: ListingFilter, wholeUpTo = 1_000) =>
     searchTable(
       { table: engine, rows: knownRows(engine), wholeUpTo },
-      { format: listingFormat, query: QUERY, filter, limit: 10 },
+      { format: listingFormat, query: QUERY, filter, limit: 10, answers: 10 },
     );
 
   it("finds the nearest in the nearest parts", async () => {
@@ -218,7 +218,7 @@ describe("a large table in which few documents have a vector yet", () => {
         encoding: { vector: first.vector, knownWordShare: 1, language: "english" },
       } as const;
       const source = { table: engine, rows: knownRows(engine), wholeUpTo: 1_000 };
-      return (await searchTable(source, { format: listingFormat, query, filter: {}, limit: 10 })).map(
+      return (await searchTable(source, { format: listingFormat, query, filter: {}, limit: 10, answers: 10 })).map(
         ({ document }) => document.id,
       );
     };

@@ -23,6 +23,8 @@ type OpenTable = Awaited<ReturnType<IndexReader<IndexedEntry, EntryFilter>["open
 const MOST_COMPARED = 2_000;
 const LEAST_CANDIDATES = 100;
 const CANDIDATES_PER_ANSWER = 4;
+/** Entries read for each answer: some may have been deleted meanwhile. */
+const READ_PER_ANSWER = 2;
 const READ_AT_ONCE = 200;
 /** How long to wait for the index's object store before searching the database instead, in milliseconds. */
 const INDEX_LIMIT_MS = 5_000;
@@ -65,9 +67,8 @@ export class EntryIndex {
    * every write that ended before the call.
    */
   async search(query: SearchQuery, filter: EntryFilter, limit: number): Promise<EntryMatch[]> {
-    const candidates = Math.max(limit * CANDIDATES_PER_ANSWER, LEAST_CANDIDATES);
     const open = await this.#open();
-    const indexed = open === undefined ? undefined : await this.#searchTable(open, query, filter, candidates);
+    const indexed = open === undefined ? undefined : await this.#searchTable(open, query, filter, limit);
     return (indexed ?? (await this.#readChanged(query, filter, 0)).matches).sort(byRelevance);
   }
 
@@ -107,7 +108,9 @@ export class EntryIndex {
     const searching = (async () => {
       // The table was opened before the index had this change.
       if ((await table.version()) < noted.version) await table.refresh();
-      return await table.search(entryFormat, query, filter, limit + changed.size, { isExact });
+      const candidates = Math.max(limit * CANDIDATES_PER_ANSWER, LEAST_CANDIDATES) + changed.size;
+      const answers = limit * READ_PER_ANSWER + changed.size;
+      return await table.search(entryFormat, query, filter, candidates, { isExact, answers });
     })();
     const found = await withinLimit("the index of memory", INDEX_LIMIT_MS, query.encoding, searching);
     const unchanged = found.filter(({ document }) => !changed.has(document.id));
