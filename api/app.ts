@@ -119,6 +119,7 @@ export function createApp(container: Container, steps = policySteps(container)):
     shutdown: container.shutdown,
     drainEnd: container.drainEnd,
     answerLimitMs: container.answerLimitMs,
+    isLocalStack: env.isLocalStack,
     steps,
   });
   for (const middleware of mounted) app.use(middleware);

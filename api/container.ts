@@ -251,6 +251,7 @@ const WIRING: {
       webhooks.dispatcher.wake();
     },
   }),
+  faucet: ({ limits }) => ({ countCall: limits.countCall }),
   downloads: (_, { env }) => ({ dir: env.downloadsDir }),
   admin: (_, { env }) => ({ adminApiKey: env.adminApiKey }),
   keeper: ({ events, transactions, webhooks }, { env, chains }) => ({

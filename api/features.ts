@@ -10,6 +10,7 @@ import { disputesModule } from "./features/disputes/module.ts";
 import { docsModule } from "./features/docs/module.ts";
 import { downloadsModule } from "./features/downloads/module.ts";
 import { eventsModule } from "./features/events/module.ts";
+import { faucetModule } from "./features/faucet/module.ts";
 import { feesModule } from "./features/fees/module.ts";
 import { healthModule } from "./features/health/module.ts";
 import { idempotencyModule } from "./features/idempotency/module.ts";
@@ -53,6 +54,7 @@ export const FEATURES = {
   x402: x402Module,
   analytics: analyticsModule,
   networks: networksModule,
+  faucet: faucetModule,
   health: healthModule,
   chainFollower: chainFollowerModule,
   docs: docsModule,

@@ -62,6 +62,7 @@ const ADMIN_KEY = new RegExp(`^[\\x21-\\x7e]{${MIN_SECRET_LENGTH},}$`);
 
 const variables = z.object({
   NODE_ENV: z.enum(["development", "test", "production"]).default("development"),
+  LOCAL_STACK: z.enum(["true", "false"], "must be true or false").default("false"),
   LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
   HOST: z.string().default("127.0.0.1"),
   PORT: wholeNumber(0, 65_535).default(3_000),
@@ -112,6 +113,8 @@ const variables = z.object({
 /** Configuration from the environment. */
 export interface Env {
   mode: "development" | "test" | "production";
+  /** Whether this is the local stack: it says so itself, and its chains are on loopback. */
+  isLocalStack: boolean;
   logLevel: string;
   host: string;
   port: number;
@@ -178,10 +181,11 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     ...[...embeddingProblems(env), ...searchIndexProblems(env)],
   ];
   if (problems.length > 0) throw new ConfigurationError(problems);
-  if (env.NODE_ENV === "production") refuseWeakProduction(env.WEBHOOK_SIGNING_SECRET);
+  if (env.NODE_ENV === "production") refuseWeakProduction(env.WEBHOOK_SIGNING_SECRET, env.LOCAL_STACK);
   const publicUrl = (env.PUBLIC_URL ?? `http://${env.HOST}:${env.PORT}`).replace(/\/+$/, "");
   return {
     mode: env.NODE_ENV,
+    isLocalStack: env.LOCAL_STACK === "true" && [env.RPC_URL_BASE_SEPOLIA, env.RPC_URL_BASE].every(isLoopback),
     logLevel: env.LOG_LEVEL,
     host: env.HOST,
     port: env.PORT,
@@ -294,8 +298,11 @@ const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /** The local stack's subgraph URL contains no key and can be public; any other URL might contain one. */
 function ifLoopback(address: string): string | null {
-  const url = new URL(address);
-  return LOOPBACK.test(url.hostname) && !hasCredentials(url) ? address : null;
+  return isLoopback(address) && !hasCredentials(new URL(address)) ? address : null;
+}
+
+function isLoopback(address: string): boolean {
+  return LOOPBACK.test(new URL(address).hostname);
 }
 
 /** Without a server, mails go to the log, but not in production: readers of its logs must not get tokens. */
@@ -307,8 +314,11 @@ function mailOf(
   return { smtpUrl: SMTP_URL, from: MAIL_FROM ?? `no-reply@${new URL(publicUrl).hostname}` };
 }
 
-/** Production requires a webhook signing secret: without one, receivers can't verify webhooks. */
-function refuseWeakProduction(secrets: readonly string[]): void {
+/** Production requires a webhook signing secret: without one, receivers can't verify webhooks. It hands out no money. */
+function refuseWeakProduction(secrets: readonly string[], localStack: "true" | "false"): void {
+  if (localStack === "true") {
+    throw new ConfigurationError(["LOCAL_STACK must not be true with NODE_ENV=production: it is for the local stack"]);
+  }
   if (secrets.length === 0) throw new ConfigurationError(["WEBHOOK_SIGNING_SECRET is missing: production needs it"]);
   if (secrets.some((secret) => secret.length < MIN_SECRET_LENGTH)) {
     throw new ConfigurationError([`WEBHOOK_SIGNING_SECRET must have ${MIN_SECRET_LENGTH} characters or more each`]);

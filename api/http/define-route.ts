@@ -28,9 +28,9 @@ export type LimitClass = RateClass | "unlimited";
 
 /**
  * Whom a route is for. `operators`: it has its place in a description of its own. `packageManagers`: it hands out
- * files, and no description has it.
+ * files, and no description has it. `localStack`: only the local stack has it, and no description.
  */
-export type Audience = "operators" | "packageManagers";
+export type Audience = "operators" | "packageManagers" | "localStack";
 
 /** Daily budget that a call draws on. */
 export type BudgetClass = CallClass | "none";

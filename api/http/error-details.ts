@@ -24,9 +24,9 @@ const funding = { txHash: text, network, escrowId: text };
 const fullWindow = z
   .object({
     window: z
-      .enum([...(Object.keys(RATE_LIMITS) as RateClass[]), "eventStreams"])
+      .enum([...(Object.keys(RATE_LIMITS) as RateClass[]), "eventStreams", "faucet"])
       .meta({ description: "Class of the calls that share the window" }),
-    countedBy: z.enum(["address", "key", "agent"]).meta({ description: "Whose calls it counts" }),
+    countedBy: z.enum(["address", "key", "agent", "wallet"]).meta({ description: "Whose calls it counts" }),
     limit: z.int(),
   })
   .meta({ id: "FullWindow" });

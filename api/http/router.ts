@@ -13,18 +13,20 @@ import type { PipelineOptions } from "./pipeline.ts";
 export type MountOptions = Omit<PipelineOptions, "signals" | "answers"> & {
   /** Aborted when the process begins to stop. */
   shutdown: AbortSignal;
+  /** Whether the routes of the local stack exist. */
+  isLocalStack: boolean;
   /** Aborted when the drain is nearly over: what is still under way is answered then. */
   drainEnd: AbortSignal;
 };
 
 /**
  * Mounts routes under every form of their paths. An unknown path is 404. A known path with another method is 405 with
- * `Allow`. Both count towards the limit of the client address. Admin routes exist only with `options.admin`.
+ * `Allow`. Both count towards the limit of the client address. Admin routes exist only with `options.admin`, those of the local stack only with `isLocalStack`.
  */
 export function mountRoutes<Deps>(
   routes: readonly RouteDefinition<Deps>[],
   deps: Deps,
-  { shutdown, drainEnd, ...given }: MountOptions,
+  { shutdown, drainEnd, isLocalStack, ...given }: MountOptions,
 ): Middleware[] {
   const options: PipelineOptions = {
     ...given,
@@ -34,6 +36,7 @@ export function mountRoutes<Deps>(
   const router = new Router({ sensitive: true });
   for (const route of bySpecificity(routes)) {
     if (route.auth === "admin" && options.admin === undefined) continue;
+    if (route.audience === "localStack" && !isLocalStack) continue;
     for (const path of pathsOf(route.path)) {
       router.register(path.replaceAll(/\{(\w+)\}/g, ":$1"), [route.method], [runRoute(route, deps, options) as never]);
     }

@@ -11,6 +11,8 @@ import type { ServiceDefinition } from "./supervisor.ts";
 /** The stack's facts that the API and its worker need. */
 export interface ApiOptions {
   readonly port: number;
+  /** Whether the stack runs the chains itself. */
+  readonly ownsChains: boolean;
   readonly mongodbUri: string;
   readonly rpcUrls: Readonly<Record<NetworkName, string>>;
   readonly subgraphUrls: Readonly<Record<NetworkName, string>>;
@@ -70,8 +72,11 @@ export function given(env: Environment, name: string, otherwise: string): string
 }
 
 function apiEnvironment(options: ApiOptions, env: Environment): Record<string, string> {
+  const mode = given(env, "NODE_ENV", "development");
   return {
-    NODE_ENV: given(env, "NODE_ENV", "development"),
+    NODE_ENV: mode,
+    // Opens the faucet.
+    LOCAL_STACK: given(env, "LOCAL_STACK", options.ownsChains && mode !== "production" ? "true" : "false"),
     HOST: "127.0.0.1",
     PORT: String(options.port),
     PUBLIC_URL: given(env, "PUBLIC_URL", `http://127.0.0.1:${String(options.port)}`),

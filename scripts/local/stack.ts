@@ -301,6 +301,7 @@ class StackStart {
     if (!this.#services.has("api") && !this.#services.has("worker")) return;
     const options = {
       port: this.#ports.api,
+      ownsChains: this.#services.has("chains"),
       mongodbUri: withDatabase(facts.mongodbUri ?? ""),
       rpcUrls: this.#each((network, suffix) => facts.networks[network]?.rpcUrl ?? this.#env[`RPC_URL_${suffix}`]),
       subgraphUrls: this.#each(

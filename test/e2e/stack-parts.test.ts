@@ -126,6 +126,7 @@ describe("the environment of the API", () => {
   const networks = (value: string) => ({ "base-sepolia": value, base: value });
   const options = {
     port: 3_000,
+    ownsChains: true,
     mongodbUri: "mongodb://mongo",
     rpcUrls: networks("http://chain"),
     subgraphUrls: networks("http://graph"),
@@ -145,6 +146,15 @@ describe("the environment of the API", () => {
       told(Object.fromEntries(names.map((name) => [name, `given ${name}`]))),
       names.map((name) => `given ${name}`),
     );
+  });
+
+  it("opens the faucet on chains of its own, but never in production", () => {
+    const flag = (env: Record<string, string>, ownsChains = true) =>
+      apiService({ ...options, ownsChains }, env).env?.["LOCAL_STACK"];
+    assert.strictEqual(flag({}), "true");
+    assert.strictEqual(flag({ LOCAL_STACK: "false" }), "false");
+    assert.strictEqual(flag({ NODE_ENV: "production" }), "false");
+    assert.strictEqual(flag({}, false), "false");
   });
 
   it("gives the worker a metrics port of its own, the next one", () => {

@@ -1,9 +1,13 @@
+import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 
 import { assert } from "chai";
+import { createPublicClient, http, parseEther } from "viem";
+import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 
 import { findFreePorts } from "../../scripts/local/ports.ts";
 import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
@@ -46,6 +50,25 @@ describe("the local stack", () => {
     assert.match(output, new RegExp(`already runs on .*process ${first.pid}`));
     first.interrupt();
     assert.strictEqual((await first.ended).code, 0);
+  });
+
+  it("hands out its client, and gives money to any wallet of its chains", async () => {
+    const stack = start();
+    const { api = "", networks } = await stack.ready();
+    const { data } = (await (await fetch(`${api}/downloads`)).json()) as { data: { url: string; install: string }[] };
+    assert.deepEqual(
+      data.map(({ install }) => install),
+      [`npm install ${api}/downloads/sdk.tgz viem`],
+    );
+    assert.strictEqual((await fetch(data[0]?.url ?? "")).status, 200);
+    const address = privateKeyToAddress(generatePrivateKey());
+    const args = ["scripts/faucet.ts", address, "--stack", join(dir, "stack.json")];
+    const { stdout } = await promisify(execFile)(process.execPath, args);
+    assert.include(stdout, `${address} has them on base-sepolia.`);
+    const reader = createPublicClient({ transport: http(networks["base-sepolia"]?.rpcUrl) });
+    assert.strictEqual(await reader.getBalance({ address }), parseEther("1"));
+    stack.interrupt();
+    assert.strictEqual((await stack.ended).code, 0);
   });
 
   it("ends within ten seconds of ctrl-C and leaves no process, even during its start", async () => {

@@ -8,7 +8,7 @@ import type { Metrics } from "../../lib/metrics.ts";
 import type { AgentModels } from "../agents/model.ts";
 import { defineFeature } from "../feature.ts";
 import { accessModels } from "./access-model.ts";
-import { createClientWindows } from "./client-windows.ts";
+import { createClientWindows, createCounter } from "./client-windows.ts";
 import { StoredAdmissionControl } from "./admission-control.ts";
 import { createCredits } from "./credits.ts";
 import { createRefusals } from "./refusals.ts";
@@ -54,7 +54,8 @@ export const limitsModule = defineFeature({
       offsetMs,
       onFailure: warn("couldn't count a refusal towards a suspension"),
     });
-    const windows = createClientWindows(access, limits.rateLimits, offsetMs);
+    const countCall = createCounter(access, offsetMs);
+    const windows = createClientWindows(countCall, limits.rateLimits);
     const countPrepaid = metrics.addCounter({
       name: "prepaid_calls_total",
       help: "Prepaid calls that were served, by class",
@@ -79,6 +80,7 @@ export const limitsModule = defineFeature({
       services,
       models: access,
       admissionControl,
+      countCall,
       flush: () => settlements.flush(),
       credit: createCredits(access),
     };

@@ -623,11 +623,12 @@ export type FullWindow = {
     | "inboxRead"
     | "messageWebhook"
     | "dispute"
-    | "eventStreams";
+    | "eventStreams"
+    | "faucet";
   /**
    * Whose calls it counts
    */
-  countedBy: "address" | "key" | "agent";
+  countedBy: "address" | "key" | "agent" | "wallet";
   limit: number;
 };
 

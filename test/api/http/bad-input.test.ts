@@ -13,8 +13,10 @@ import { openScene } from "./body-scene.ts";
 import type { BodyCase } from "./body-scene.ts";
 
 const UNKNOWN_TRANSACTION = `txn_${"0".repeat(32)}`;
-/** Others try the routes of admins (test/api/kya/admin.test.ts) and the signed ones (test/api/chain-follower). */
-const agentRoutes = routes.filter(({ auth, path }) => auth !== "admin" && !path.startsWith("/internal/"));
+/** Others try the routes of admins (test/api/kya/admin.test.ts), the signed ones (test/api/chain-follower) and the faucet (test/api/faucet). */
+const agentRoutes = routes.filter(
+  ({ auth, audience, path }) => auth !== "admin" && audience !== "localStack" && !path.startsWith("/internal/"),
+);
 /** Cases of routes without a key. */
 const KEYLESS = ["POST developer/access", "POST discover", "POST auth/register", "POST auth/keys"];
 

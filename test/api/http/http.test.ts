@@ -26,6 +26,7 @@ const KEYLESS = [
     "POST /api/v1/auth/keys",
     "POST /api/developer/access",
     "GET /api/v1/networks",
+    "POST /api/v1/faucet",
     "GET /api/v1/x402/packs",
   ],
   ...["GET /health", "GET /ready", "GET /openapi.json", "GET /docs", "GET /docs/{file}"],

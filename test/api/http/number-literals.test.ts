@@ -95,7 +95,7 @@ describe("a body with a number that can't be kept", () => {
   let api: TestApi;
   let agent: TestAgent;
   before(async () => {
-    api = await startTestApi({ env: { internalWebhookSecret: SECRET, adminApiKey: ADMIN_KEY } });
+    api = await startTestApi({ env: { isLocalStack: true, internalWebhookSecret: SECRET, adminApiKey: ADMIN_KEY } });
     agent = await api.registerAgent();
   });
   after(() => api.close());
