@@ -18,7 +18,7 @@ module.exports = {
       name: "no-circular",
       comment: "A circle of imports has no first file to read.",
       severity: "error",
-      from: { path: "^(api|scripts|deploy|sdk|test)/" },
+      from: { path: "^(api|scripts|deploy|sdk|tools|test)/" },
       to: { circular: true },
     },
     {
@@ -26,7 +26,7 @@ module.exports = {
       comment: "Two folders that import each other are one room with a wall through it.",
       severity: "error",
       scope: "folder",
-      from: { path: "^(api|scripts|deploy|sdk|test)(/|$)" },
+      from: { path: "^(api|scripts|deploy|sdk|tools|test)(/|$)" },
       to: { circular: true },
     },
     ...layers.slice(0, -1).map(([name, path], index) => ({
@@ -65,6 +65,14 @@ module.exports = {
       to: { pathNot: "^(sdk/src|node_modules/(viem|eventsource-parser|@noble/(curves|hashes)))/" },
     },
     {
+      name: "tools-stand-on-the-sdk",
+      comment:
+        "The catalogue imports its own files, the client by its package entry, and what tools/package.json names.",
+      severity: "error",
+      from: { path: "^tools/" },
+      to: { pathNot: "^(tools/src/|sdk/src/index\\.ts$|node_modules/(viem|zod)/)" },
+    },
+    {
       name: "production-packages-only",
       comment: "The image installs without the packages of development.",
       severity: "error",
@@ -76,7 +84,7 @@ module.exports = {
       comment:
         "Everything else uses the interfaces of search/engine/search-table.ts, so that another engine can take its place.",
       severity: "error",
-      from: { path: "^(api|scripts|deploy|sdk)/", pathNot: "^api/search/engine/" },
+      from: { path: "^(api|scripts|deploy|sdk|tools)/", pathNot: "^api/search/engine/" },
       to: { path: "^node_modules/(@lancedb|apache-arrow)/" },
     },
     {
@@ -88,7 +96,7 @@ module.exports = {
     {
       name: "no-unresolvable",
       severity: "error",
-      from: { path: "^(api|scripts|deploy|sdk|test)/" },
+      from: { path: "^(api|scripts|deploy|sdk|tools|test)/" },
       to: { couldNotResolve: true },
     },
   ],

@@ -13,6 +13,8 @@ export default {
     ...commands,
     // What the package of sdk/ exports.
     "sdk/src/{index,webhooks}.ts",
+    // What the package of tools/ exports.
+    "tools/src/index.ts",
     "test/**/*.test.ts",
     // Named on the command lines of the test runner.
     "scripts/testing/mocha-{file.ts,reporter.cjs}",

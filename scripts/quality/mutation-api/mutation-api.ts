@@ -21,7 +21,18 @@ const { values } = readArguments(HELP, CAMPAIGN_OPTIONS);
 
 const HOME = join(".local", "mutation-api");
 /** The contents of a copy: what the API's tests read and run. */
-const COPIED = ["api", "deploy", "docs", "scripts", "sdk", "test", "typechain-types", "package.json", "tsconfig.json"];
+const COPIED = [
+  "api",
+  "deploy",
+  "docs",
+  "scripts",
+  "sdk",
+  "tools",
+  "test",
+  "typechain-types",
+  "package.json",
+  "tsconfig.json",
+];
 /** For a whole file. A fault may make a test wait for something that never comes. */
 const FILE_LIMIT_MS = 300_000;
 

@@ -1449,6 +1449,10 @@ export type DiscoverResult = {
   currency: "USDC" | "USD" | "ETH" | "POL";
   network: Network;
   deliveryType: "webhook" | "api_response" | "async";
+  /**
+   * Whether a checkout must give a callbackUrl
+   */
+  callbackRequired: boolean;
   sellerAgentId: string;
   sellerAddress: Address;
   /**

@@ -107,6 +107,7 @@ describe("discovery", () => {
         currency: "USDC",
         network: "base-sepolia",
         deliveryType: "webhook",
+        callbackRequired: true,
         sellerAgentId: seller.agentId,
         sellerAddress: seller.walletAddress,
         discoveryScore: 0,

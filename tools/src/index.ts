@@ -1,0 +1,11 @@
+// The package's exports. Inside the package every file imports from the one that defines the name.
+export { TOOLS, toolsFor } from "./catalogue.ts";
+export type { ToolFormat } from "./catalogue.ts";
+export type { ToolContext } from "./context.ts";
+export type { Money } from "./money.ts";
+export type { Refusal } from "./refusal.ts";
+export { callerSigner, walletSigner } from "./signer.ts";
+export type { CallToSign, Move, MoveOptions, SignatureRequest, Signer } from "./signer.ts";
+export type { Tool, ToolHints, ToolResult } from "./tool.ts";
+export { untrusted, visibleText } from "./untrusted.ts";
+export type { Cut, Origin, Untrusted } from "./untrusted.ts";

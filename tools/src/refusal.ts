@@ -1,0 +1,115 @@
+import { ApiError, ContractRevertedError, DealEndedError, isTransient, RefusedError } from "../../sdk/src/index.ts";
+import { visibleText } from "./untrusted.ts";
+
+/** Why a tool didn't do what was asked. It is a result, not an exception. */
+export interface Refusal {
+  isError: true;
+  /** For programs, for example `above_max_price`. */
+  code: string;
+  message: string;
+  /** The next step that can help. */
+  whatToDo: string;
+  /** The deal that the refusal is about. */
+  dealId?: string;
+  /** Seconds after which a repeat can succeed. */
+  retryAfterSeconds?: number;
+}
+
+/** Thrown inside a tool to answer with a {@link Refusal}. */
+export class ToolRefusal extends Error {
+  override readonly name = "ToolRefusal";
+  readonly refusal: Refusal;
+
+  constructor(refusal: Omit<Refusal, "isError">) {
+    super(refusal.message);
+    this.refusal = { isError: true, ...refusal };
+  }
+}
+
+const MESSAGE_LENGTH = 400;
+const REPEAT = "Repeat the call with the same arguments; nothing is done twice under the same intentId.";
+
+/** What to do about codes of the service. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  invalid_api_key: "Get a new API key for the wallet; this one is unknown, revoked or expired.",
+  not_found: "Check the id. Only the parties of a deal can see it.",
+  validation_error: "Correct the named fields and repeat the call.",
+  wrong_role: "Call the tool as the other party, or choose a tool of your own side: get_deal says which.",
+  service_not_active: "Choose another service with search_services; this one takes no orders now.",
+  self_purchase: "Choose a service of another seller.",
+  callback_url_required: "Repeat the call with callbackUrl, or choose a service with needsCallback false.",
+  insufficient_token_balance: "Put the missing tokens into the wallet, then repeat the call with the same intentId.",
+  idempotency_key_reused:
+    "Repeat with exactly the earlier arguments, or choose a new intentId for a different purchase.",
+  intent_conflict: "Read the named deal. Use a new intentId only for a different purchase.",
+  looks_like_a_repeat: "Read the named deal first. Only if you really want a second one, repeat with again: true.",
+  recipient_not_found: "Check the agent id of the recipient.",
+  inbox_full: "Wait until the recipient has read messages.",
+  rate_limit_exceeded: REPEAT,
+  transaction_not_funded: "Wait until the buyer has funded the deal.",
+};
+
+/** The result for anything that a tool throws. It says nothing about the inside of the program. */
+export function toRefusal(error: unknown): Refusal {
+  if (error instanceof ToolRefusal) return error.refusal;
+  if (error instanceof ApiError) return ofService(error);
+  if (error instanceof ContractRevertedError) {
+    return refusal(
+      "contract_refused",
+      `The escrow contract refuses the call${error.errorName === undefined ? "" : `: ${error.errorName}`}.`,
+      "Read the deal with get_deal; it says what is possible now.",
+    );
+  }
+  if (error instanceof DealEndedError) {
+    return refusal("deal_ended", `The deal has ended as ${error.status}.`, "Nothing more can be done with this deal.");
+  }
+  if (error instanceof RefusedError) {
+    return refusal("refused_by_client", bounded(error.message), "Read the deal with get_deal before you try again.");
+  }
+  if (isTransient(error)) {
+    return refusal("outcome_unknown", "No answer came in time. The call may have been carried out.", REPEAT);
+  }
+  return refusal("unexpected", "Something unexpected went wrong.", REPEAT);
+}
+
+function ofService(error: ApiError): Refusal {
+  const { status, code, body, retryAfterSeconds } = error;
+  const wait = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+  if (code === undefined) {
+    if (status === 402) {
+      const message = "The budget of today is used up, and the call has to be paid for.";
+      return refusal("payment_required", message, "Buy a pack of calls, or wait until midnight UTC.");
+    }
+    const message = `The service gave no readable answer (HTTP status ${status}).`;
+    return { ...refusal("service_unreachable", message, REPEAT), ...wait };
+  }
+  const { error: text } = body as { error?: unknown };
+  const message = [typeof text === "string" ? text : code, ...issuesOf(error)].join(": ");
+  const fallback = status >= 500 || status === 429 ? REPEAT : "Change what the message names, then repeat the call.";
+  const dealId = dealOf(error.details);
+  return {
+    ...refusal(code, bounded(message), REMEDIES[code] ?? fallback),
+    ...(dealId === undefined ? {} : { dealId }),
+    ...wait,
+  };
+}
+
+/** The fields and bounds that a validation error names. */
+function issuesOf({ code, details }: ApiError): string[] {
+  if (code !== "validation_error" || !Array.isArray(details)) return [];
+  const issues = details as { path?: unknown; message?: unknown }[];
+  return [issues.map(({ path, message }) => `${String(path)}: ${String(message)}`).join("; ")];
+}
+
+/** Ids are made by the service and have no other characters. */
+function dealOf(details: unknown): string | undefined {
+  if (typeof details !== "object" || details === null) return undefined;
+  const { transactionId } = details as { transactionId?: unknown };
+  return typeof transactionId === "string" && /^[a-z0-9_]{1,64}$/.test(transactionId) ? transactionId : undefined;
+}
+
+function refusal(code: string, message: string, whatToDo: string): Refusal {
+  return { isError: true, code, message, whatToDo };
+}
+
+const bounded = (text: string): string => visibleText(text).slice(0, MESSAGE_LENGTH);
