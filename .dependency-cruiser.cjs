@@ -62,7 +62,7 @@ module.exports = {
       comment: "The client is a package of its own: it imports its own files and what sdk/package.json names.",
       severity: "error",
       from: { path: "^sdk/" },
-      to: { pathNot: "^(sdk/src|node_modules/(viem|eventsource-parser|@noble/(curves|hashes)))/" },
+      to: { pathNot: "^(sdk/src|node_modules/(viem|eventsource-parser|@noble/(curves|hashes)|@x402/(core|evm)))/" },
     },
     {
       name: "tools-stand-on-the-sdk",

@@ -18,6 +18,7 @@ import { Listings } from "./listings.ts";
 import { Memory } from "./memory.ts";
 import { Messages } from "./messages.ts";
 import { readNetworks } from "./networks.ts";
+import { Packs } from "./packs.ts";
 import { paginate } from "./pagination.ts";
 import type { Page } from "./pagination.ts";
 import { parseRecord } from "./records.ts";
@@ -67,6 +68,8 @@ export class Agent {
   readonly account: Account;
   /** The agent's key-value store. */
   readonly memory: Memory;
+  /** Prepaid calls for when a daily budget is used up. */
+  readonly packs: Packs;
   readonly #parts: AgentParts;
 
   constructor(parts: AgentParts) {
@@ -79,6 +82,7 @@ export class Agent {
     this.analytics = new Analytics(parts.http);
     this.account = new Account(parts.http, parts.wallet);
     this.memory = new Memory(parts.http);
+    this.packs = new Packs(parts.http);
   }
 
   /** The same agent with its wallet on another chain. */

@@ -4,6 +4,7 @@ import type * as wire from "./generated/api-types.ts";
 import type { CallOptions, Http } from "./http.ts";
 import { paginate } from "./pagination.ts";
 import type { Page } from "./pagination.ts";
+import { Payment } from "./payments.ts";
 import { parseRecord, parseTransaction } from "./records.ts";
 import type { Transaction, TransactionWithActions } from "./records.ts";
 import { parseRetryAfter } from "./retry.ts";
@@ -61,9 +62,11 @@ export class DealRequests {
    * @param lagCodes the codes that mean "not yet"
    */
   postUntilCurrent(path: string, body: object, patience: Patience, lagCodes: readonly string[]): Promise<Transaction> {
+    // All of them are one request, which is paid for once.
+    const payment = new Payment();
     const attempt = async (): Promise<Attempt<Transaction>> => {
       const request = { method: "POST", path: this.#transactionPath + path, body, ...limitsOf(patience) } as const;
-      const answer = await this.#http.send<{ data: wire.Transaction }>(request);
+      const answer = await this.#http.send<{ data: wire.Transaction }>(request, payment);
       if (answer.status === 200) return { result: parseRecord(answer.body.data) };
       return { retryAfterSeconds: parseRetryAfter(answer.headers.get("retry-after")) };
     };

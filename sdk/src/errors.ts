@@ -28,10 +28,13 @@ export class ApiError extends MarketplaceError {
   readonly retryAfterSeconds: number | undefined;
   /** The whole body. A 402 for a used-up budget has no code; its body says how to pay. */
   readonly body: unknown;
+  /** Method and path of the request. */
+  readonly request: string;
 
   constructor({ method, path, status, body, retryAfterSeconds }: ApiFailure) {
     const { error, code, details } = parseFields(body);
     super(`${method} ${path} answered ${status}${code === undefined ? "" : ` ${code}`}: ${error}`);
+    this.request = `${method} ${path}`;
     this.status = status;
     this.code = code;
     this.details = details;
@@ -125,8 +128,15 @@ const IN_PROGRESS = "request_in_progress";
 
 /** Whether a retry of the same request can succeed. It is safe only if the request is idempotent. */
 export function isTransient(error: unknown): boolean {
-  if (error instanceof ApiError) return TRANSIENT_STATUSES.includes(error.status) || error.code === IN_PROGRESS;
+  if (error instanceof ApiError) {
+    return TRANSIENT_STATUSES.includes(error.status) || error.code === IN_PROGRESS || isPaymentUnderWay(error);
+  }
   return error instanceof NetworkError || error instanceof TimeoutError;
+}
+
+/** A 402 that names a time asks for no money: the payment of the same request is on its way. */
+function isPaymentUnderWay({ status, retryAfterSeconds }: ApiError): boolean {
+  return status === 402 && retryAfterSeconds !== undefined;
 }
 
 function parseFields(body: unknown): { error: string; code: string | undefined; details: unknown } {

@@ -1,6 +1,7 @@
 import { requireApiKey, requireHttpUrl, requireMs, requireObject, requireRequest } from "./arguments.ts";
 import { ApiError, ArgumentError, NetworkError, TimeoutError } from "./errors.ts";
 import { jsonText } from "./json.ts";
+import { Payment, Payments } from "./payments.ts";
 import { RetryPolicy, parseRetryAfter } from "./retry.ts";
 import type { RetryOptions } from "./retry.ts";
 import { pause } from "./waiting.ts";
@@ -67,9 +68,10 @@ export class Http {
   readonly #options: HttpOptions;
   readonly #apiKey: string | undefined;
   readonly #retry: RetryPolicy;
+  readonly #payments: Payments | undefined;
 
   /** @throws ArgumentError */
-  constructor(options: HttpOptions, apiKey?: string) {
+  constructor(options: HttpOptions, apiKey?: string, payments?: Payments) {
     requireObject("options", options);
     requireHttpUrl("url", options.url);
     if (options.timeoutMs !== undefined) requireMs("timeoutMs", options.timeoutMs, 1);
@@ -78,33 +80,36 @@ export class Http {
     }
     this.#options = options;
     this.#apiKey = apiKey;
+    this.#payments = payments;
     this.#retry = new RetryPolicy(options.retry);
   }
 
-  /** The same connection with an API key. @throws ArgumentError */
-  withKey(apiKey: string): Http {
+  /** The same connection with an API key, whose calls are paid for if need be. @throws ArgumentError */
+  withKey(apiKey: string, payments?: Payments): Http {
     requireApiKey(apiKey);
-    return new Http(this.#options, apiKey);
+    return new Http(this.#options, apiKey, payments);
   }
 
   /**
-   * Sends a request, and retries it where that is safe and can help.
+   * Sends a request, and retries it where that is safe and can help. A 402 is paid once, if this connection pays.
+   * @param payment what has been signed for this request, for a caller that sends the same one again
    * @throws ApiError for every answer that isn't 2xx
    * @throws NetworkError if no answer arrived
    * @throws TimeoutError if an attempt took too long
    * @throws ArgumentError, before anything is sent, for a request that HTTP doesn't allow
-   * @throws RefusedError, before anything is sent, for a number that JSON would change, such as an integer beyond ±(2^53 - 1)
+   * @throws RefusedError for a payment beyond its bounds, before it is signed, and, before anything is sent, for a number that JSON would change, such as an integer beyond ±(2^53 - 1)
    */
-  async send<Body>(request: ApiRequest): Promise<ApiResponse<Body>> {
+  async send<Body>(request: ApiRequest, payment = new Payment()): Promise<ApiResponse<Body>> {
     requireRequest(request);
     const policy = request.retry === undefined ? this.#retry : new RetryPolicy(request.retry);
     const { method, idempotencyKey, isIdempotent = method === "GET" || idempotencyKey !== undefined } = request;
     const text = request.bodyText ?? (request.body === undefined ? undefined : jsonText(request.body));
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#attempt<Body>(request, text);
+        return await this.#attempt<Body>(request, text, payment);
       } catch (error) {
-        const delayMs = policy.delayMs(error, attempt, isIdempotent);
+        // The service answers the same call with the same payment once, however often it comes.
+        const delayMs = policy.delayMs(error, attempt, isIdempotent || payment.headers !== undefined);
         if (delayMs === undefined) throw error;
         await pause(delayMs, request.signal);
       }
@@ -156,7 +161,7 @@ export class Http {
     }
   }
 
-  async #attempt<Body>(request: ApiRequest, text: string | undefined): Promise<ApiResponse<Body>> {
+  async #attempt<Body>(request: ApiRequest, text: string | undefined, payment: Payment): Promise<ApiResponse<Body>> {
     const { method, path, signal } = request;
     const { url, fetch = globalThis.fetch } = this.#options;
     const timeoutMs = Math.min(this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS, request.timeoutMs ?? Infinity);
@@ -167,7 +172,7 @@ export class Http {
     try {
       response = await fetch(address, {
         method,
-        headers: this.#headers(request, text !== undefined),
+        headers: { ...this.#headers(request, text !== undefined), ...payment.headers },
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
         redirect: "error",
         ...(text === undefined ? {} : { body: text }),
@@ -181,7 +186,11 @@ export class Http {
     const { status, headers } = response;
     const body = parsed(answer, headers);
     if (response.ok) return { status, headers, body: body as Body };
-    throw failure(method, path, response, body);
+    const refusal = failure(method, path, response, body);
+    const payments = payment.headers === undefined ? this.#payments : undefined;
+    if (payments === undefined || !Payments.isDemand(refusal, headers)) throw refusal;
+    payment.headers = await payments.sign(refusal, headers);
+    return this.#attempt(request, text, payment);
   }
 
   #headers({ path, headers, idempotencyKey }: ApiRequest, hasBody: boolean): Record<string, string> {

@@ -84,9 +84,11 @@ export type {
   UcpMessage,
 } from "./messages.ts";
 export type { NetworkStatus } from "./networks.ts";
+export type { Pack, Packs } from "./packs.ts";
 export { collect } from "./pagination.ts";
 export { PAYMENT_METHOD_TYPES, signPaymentMethod } from "./payment-method.ts";
 export type { PaymentMethod, SignedPaymentMethod } from "./payment-method.ts";
+export type { PaymentOptions } from "./payments.ts";
 export type {
   Action,
   DiscoverResult,

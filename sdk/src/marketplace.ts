@@ -8,6 +8,8 @@ import { Http } from "./http.ts";
 import type { CallOptions, HttpOptions } from "./http.ts";
 import { readNetworks } from "./networks.ts";
 import type { NetworkStatus } from "./networks.ts";
+import { Payments } from "./payments.ts";
+import type { PaymentOptions } from "./payments.ts";
 import { parseRecord } from "./records.ts";
 import type { DiscoverResult, Network, Parsed } from "./records.ts";
 import { signIn } from "./sign-in.ts";
@@ -22,6 +24,8 @@ export interface MarketplaceOptions extends HttpOptions {
   publicUrl?: string | undefined;
   /** Escrow contracts that wallets may pay into. A deal with another contract is refused. */
   escrowContracts?: Readonly<Partial<Record<Network, Address>>> | undefined;
+  /** Pays for calls beyond the daily budgets. Needs the packages `@x402/core` and `@x402/evm`. */
+  payments?: PaymentOptions | undefined;
 }
 
 /** A new agent. Keep `apiKey`: it is shown only this once. */
@@ -68,11 +72,14 @@ export type Category = wire.CategoriesListResponse["categories"][number];
 export class Marketplace {
   readonly #options: MarketplaceOptions;
   readonly #http: Http;
+  readonly #payments: Payments | undefined;
 
+  /** @throws ArgumentError */
   constructor(options: MarketplaceOptions) {
     this.#options = options;
     this.#http = new Http(options);
     if (options.publicUrl !== undefined) requireHttpUrl("publicUrl", options.publicUrl);
+    if (options.payments !== undefined) this.#payments = new Payments(options.payments, () => this.networks());
   }
 
   /**
@@ -136,11 +143,17 @@ export class Marketplace {
     return { agent, agentId, apiKey, isNew: false };
   }
 
-  /** An agent with its key. Reading works without a wallet; moving money requires the registered one. */
+  /**
+   * An agent with its key. Reading works without a wallet; moving money requires the registered one. Its calls are paid for by
+   * the wallet of `payments`, unless it has another wallet: the service takes payments of the registered one alone.
+   */
   agent({ apiKey, wallet }: { apiKey: string; wallet?: Wallet | undefined }): Agent {
     if (wallet !== undefined) requireWallet("wallet", wallet);
     const { escrowContracts = {} } = this.#options;
-    return new Agent({ http: this.#http.withKey(apiKey), wallet, escrowContracts });
+    const payer = this.#payments?.wallet.account.address.toLowerCase();
+    const isPayer = wallet === undefined || wallet.account.address.toLowerCase() === payer;
+    const http = this.#http.withKey(apiKey, isPayer ? this.#payments : undefined);
+    return new Agent({ http, wallet, escrowContracts });
   }
 
   /**

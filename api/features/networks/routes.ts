@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { ChainClient } from "../../chain/chain-client.ts";
 import { caip2Of, EXPLORERS, NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
+import type { Env } from "../../config/env.ts";
 import { addressOutput, listOf, networkSchema } from "../../http/common-schemas.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
@@ -10,7 +11,8 @@ import { withTimeout } from "../../lib/timeout.ts";
 
 /** Dependencies of the network route. */
 export interface NetworksDeps {
-  chains: Readonly<Record<Network, Pick<ChainClient, "chainId" | "deployment" | "head">>>;
+  chains: Readonly<Record<Network, Pick<ChainClient, "chainId" | "deployment" | "head" | "token">>>;
+  env: Pick<Env, "x402">;
   indexers: Readonly<Record<Network, Pick<Indexer, "head">>>;
   publicSubgraphUrls: Readonly<Record<Network, string | null>>;
 }
@@ -27,6 +29,10 @@ const networkOutput = z
     caip2: z.string().meta({ examples: ["eip155:84532"] }),
     contracts: z.object({ escrow: addressOutput, score: addressOutput, resolver: addressOutput }),
     tokens: z.array(z.object({ symbol: z.string(), address: addressOutput, decimals: z.number().int() })),
+    payments: z
+      .object({ payTo: addressOutput, token: addressOutput })
+      .nullable()
+      .meta({ description: "Who is paid for calls by x402, and in which token; null where no call is paid for" }),
     explorerUrl: z.url(),
     subgraphUrl: z.url().nullable().meta({ description: "GraphQL endpoint of the subgraph; null if it isn't public" }),
     headBlock: blockNumber.meta({ description: "Latest block of the chain; null if its RPC server is unavailable" }),
@@ -68,12 +74,20 @@ async function describe(network: Network, deps: NetworksDeps): Promise<z.input<t
     caip2: caip2Of(network),
     contracts: { escrow: deployment.escrow, score: deployment.score, resolver: deployment.resolver },
     tokens: deployment.tokens.map(({ symbol, address, decimals }) => ({ symbol, address, decimals })),
+    payments: paymentsOn(network, deps),
     explorerUrl: EXPLORERS[network],
     subgraphUrl: deps.publicSubgraphUrls[network],
     headBlock,
     indexedBlock,
     blocksBehind: areKnown ? Math.max(0, headBlock - indexedBlock) : null,
   };
+}
+
+/** What a client holds a 402 against before it signs. */
+function paymentsOn(network: Network, { chains, env: { x402 } }: NetworksDeps) {
+  const token = chains[network].token("USDC")?.address;
+  if (network !== x402.network || x402.payTo === undefined || token === undefined) return null;
+  return { payTo: x402.payTo, token };
 }
 
 async function readNumber(what: string, head: () => Promise<{ number: number }>): Promise<number | null> {

@@ -3245,6 +3245,13 @@ export type NetworkStatus = {
     address: Address;
     decimals: number;
   }>;
+  /**
+   * Who is paid for calls by x402, and in which token; null where no call is paid for
+   */
+  payments: {
+    payTo: Address;
+    token: Address;
+  } | null;
   explorerUrl: string;
   /**
    * GraphQL endpoint of the subgraph; null if it isn't public

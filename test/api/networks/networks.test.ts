@@ -4,6 +4,7 @@ import { readDeployment } from "../../../api/chain/deployment.ts";
 import type { Network } from "../../../api/config/constants.ts";
 import { readStack, startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
+import { startPaidApi } from "../../fixtures/payments.ts";
 import { until } from "../../fixtures/until.ts";
 
 describe("the networks", () => {
@@ -48,6 +49,17 @@ describe("the networks", () => {
       [Object.keys(body), body.data.length, body.nextCursor],
       [["success", "data", "nextCursor"], 2, null],
     );
+  });
+
+  it("say who is paid for calls, in which token, and where no call is paid for", async () => {
+    const paid = await startPaidApi();
+    try {
+      const { body } = await paid.api.request("GET", "/api/v1/networks");
+      const told = body.data.map(({ payments }: { payments: unknown }) => payments);
+      assert.deepEqual(told, [{ payTo: paid.payTo, token: paid.usdc }, null]);
+    } finally {
+      await paid.close();
+    }
   });
 
   it("a subgraph behind a gateway shows only its public address, or null", async () => {
