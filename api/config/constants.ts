@@ -68,6 +68,8 @@ export const RECOMMENDED_DISPUTE_WINDOWS: readonly { upToUsd: number; seconds: n
 export const ABANDONMENT_GRACE_SECONDS = { min: 3_600, max: 2_592_000, default: 172_800 } as const;
 /** Time that the seller has to deliver, in seconds (decision 4). */
 export const DELIVERY_DEADLINE_SECONDS = { min: 1_800, max: 2_592_000, default: 604_800 } as const;
+/** Least seconds between an escrow's creation and its deadline: the contract refuses it later (decision 4). */
+export const CHAIN_MIN_DELIVERY_SECONDS = 600;
 /** How long after the delivery on chain the seller may hand the payload over, in seconds (decision 26). */
 export const PAYLOAD_GRACE_SECONDS = 60;
 /** Longest time that the parties have for evidence after a dispute was opened, in seconds (section 8.1, decision 26). */

@@ -102,6 +102,15 @@ export function dataOf<Data extends z.ZodType>(data: Data) {
   return named(data, "Answer", z.object({ success: z.literal(true), data }));
 }
 
+/** Names what an agent wants once. Every retry sends the same value. */
+export const intentIdSchema = z
+  .string()
+  .regex(/^[!-~]{1,128}$/, "must have 1 to 128 printable ASCII characters without spaces")
+  .meta({
+    id: "IntentId",
+    description: "Yours for ever: send the same value with every retry, another only for a different purpose",
+  });
+
 /** A free-form JSON object, kept as received. */
 export const jsonObject = z
   .custom<Record<string, unknown>>(

@@ -62,6 +62,11 @@ export const ERROR_CATALOGUE = {
     text: "Tokens were sent to the escrow contract by a plain transfer, which funds no escrow: they are lost",
   },
   idempotency_key_reused: { status: 409, text: "This Idempotency-Key was used for a request with other content" },
+  intent_conflict: { status: 409, text: "This intentId belongs to a request with other arguments" },
+  looks_like_a_repeat: {
+    status: 409,
+    text: "A deal under another intentId is open for the same service and payload; with again: true it is bought again",
+  },
   inbox_full: { status: 409, text: "The recipient's inbox has no room for an unread message" },
   memory_quota_exceeded: { status: 409, text: "The agent's memory is full" },
   memory_renewal_limit_reached: { status: 409, text: "The entry's life can't be extended any further" },

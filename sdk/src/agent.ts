@@ -35,9 +35,16 @@ export interface AgentParts {
 }
 
 /** Body of a checkout. */
-export type CheckoutRequest = Omit<wire.CheckoutCreateData["body"], "paymentMethod"> & {
+export type CheckoutRequest = Omit<wire.CheckoutCreateData["body"], "paymentMethod" | "intentId" | "again"> & {
   /** `usdc` (default) or `weth`. */
   paymentMethod?: string;
+  /**
+   * Names the purchase: reuse the same value for every retry of this purchase, change it only for a different purchase.
+   * A retry opens the deal that the first request made, also days later and with another key.
+   */
+  intentId?: string;
+  /** Buys although an open deal under another `intentId` has the same service and payload. */
+  again?: boolean;
 };
 /** Options of a checkout. */
 export interface CheckoutOptions extends CreateOptions {
@@ -96,7 +103,8 @@ export class Agent {
    * `Deal.fundGasless`. `terms.recommendedDisputeWindow` is what the service advises for a deal of that value.
    * @throws RefusedError for `gasless` with a dispute window under an hour
    * Errors: `service_not_active`, `self_purchase`, `callback_url_required`, `insufficient_token_balance`,
-   * `job_value_cap_exceeded`, `testnet_graduation_required`, `seller_terms_not_met`, `currency_not_settleable`.
+   * `job_value_cap_exceeded`, `testnet_graduation_required`, `seller_terms_not_met`, `currency_not_settleable`,
+   * `intent_conflict`, `looks_like_a_repeat`.
    */
   async checkout(request: CheckoutRequest, { gasless = false, ...options }: CheckoutOptions = {}): Promise<Deal> {
     requireObject("request", request);

@@ -22,6 +22,8 @@ export const GASLESS_OBSTACLES = [
   "token_without_authorization",
   /** The token takes no signature of the buyer's wallet, which has code and no ERC-1271. */
   "wallet_has_code",
+  /** The quote has ended, or the deal no longer awaits its funding. */
+  "no_open_quote",
 ] as const;
 
 /** The token's EIP-712 domain for the buyer's signature, or the reason why no signature is accepted. */

@@ -2,11 +2,14 @@ import type { Connection } from "mongoose";
 
 import type { ChainClient } from "../../chain/chain-client.ts";
 import type { KyaLevel, Network } from "../../config/constants.ts";
+import type { Indexer } from "../../indexer/indexer-client.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { defineFeature } from "../feature.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
+import { createIntents } from "../intents/intents.ts";
 import type { Listing } from "../listings/listing.ts";
 import { transactionModel } from "../transactions/model.ts";
+import { createPurchases } from "./purchases.ts";
 import { checkoutRoutes } from "./routes.ts";
 import type { CheckoutDeps } from "./routes.ts";
 import { createCheckoutService } from "./service.ts";
@@ -15,7 +18,10 @@ import { createCheckoutService } from "./service.ts";
 export interface CheckoutModuleDeps {
   connection: Connection;
   chains: Readonly<Record<Network, ChainClient>>;
+  indexers: Readonly<Record<Network, Indexer>>;
   clock: Clock;
+  /** How long a repeat waits for the subgraph to reach the chain's head, in milliseconds. */
+  timings: { readWaitMs: number };
   /** @throws ApiError `not_found` */
   findListing: (serviceId: string) => Promise<Listing>;
   kyaLevelOf: (agentId: string) => Promise<KyaLevel>;
@@ -25,10 +31,18 @@ export interface CheckoutModuleDeps {
 /** Turns a listing into a transaction with the terms of its escrow. */
 export const checkoutModule = defineFeature({
   routes: checkoutRoutes,
-  create({ connection, chains, clock, findListing, kyaLevelOf, evaluator }: CheckoutModuleDeps) {
+  create({ connection, chains, indexers, clock, timings, ...ports }: CheckoutModuleDeps) {
     const transactions = transactionModel(connection);
+    const purchases = createPurchases({
+      connection,
+      intents: createIntents(connection),
+      transactions,
+      chains,
+      indexers,
+      waitMs: timings.readWaitMs,
+    });
     const services: CheckoutDeps = {
-      checkout: createCheckoutService({ findListing, kyaLevelOf, evaluator, transactions, chains, clock }),
+      checkout: createCheckoutService({ ...ports, purchases, transactions, chains, clock }),
     };
     return { services };
   },

@@ -24,7 +24,7 @@ export function recommendedDisputeWindow(valueUsd: bigint): number {
   return RECOMMENDED_DISPUTE_WINDOWS.find(({ upToUsd }) => isWithin(upToUsd))?.seconds ?? DISPUTE_WINDOW_SECONDS.max;
 }
 
-function paymentInstructions({ record, signing, valueUsd }: CheckedOut) {
+function paymentInstructions({ record, signing, valueUsd, isFundable }: CheckedOut) {
   const { approve, createEscrow } = fundingCalls(record);
   return {
     escrowContract: record.escrowContract,
@@ -44,7 +44,7 @@ function paymentInstructions({ record, signing, valueUsd }: CheckedOut) {
     quoteExpiresAt: iso(record.quoteExpiresAt ?? 0),
     platformFee: record.platformFee,
     refundableAmount: record.lockedAmount,
-    calls: [approve, createEscrow],
+    calls: isFundable ? [approve, createEscrow] : [],
     ...gaslessFunding(record, signing),
     warning: PLAIN_TRANSFER_WARNING,
   };
@@ -62,7 +62,8 @@ const checkout = defineRoute({
     "signs `gasless.typedData` instead, and any other wallet sends `gasless.relay` with the signature. The quote " +
     "holds for 15 minutes. The 2% fee is part of `amount` and is never refunded; `refundableAmount` is the rest. A " +
     "seller's minimum time to deliver counts from the quote's end: 409 `seller_terms_not_met` gives the lowest " +
-    "`deliveryDeadlineSeconds` that works.",
+    "`deliveryDeadlineSeconds` that works. A repeat with the same `intentId` gets the same deal as it stands now, also with " +
+    "another key or days later; the same purchase under another `intentId` is 409 `looks_like_a_repeat` while it is open.",
   auth: "apiKey",
   limitClass: "checkout",
   budget: "transaction",
@@ -85,10 +86,18 @@ const checkout = defineRoute({
     "new_escrows_paused",
     "price_feed_unavailable",
     "chain_unavailable",
+    "indexer_unavailable",
+    "intent_conflict",
+    "looks_like_a_repeat",
   ],
-}).handle(async ({ body, caller, operation }, { checkout: service }: CheckoutDeps) => {
-  const checkedOut = await service.checkout(caller, body, operation);
-  const data = { transactionId: checkedOut.record._id, paymentInstructions: paymentInstructions(checkedOut) };
+}).handle(async ({ body, caller, operation, signal }, { checkout: service }: CheckoutDeps) => {
+  const checkedOut = await service.checkout(caller, body, operation, signal);
+  const { _id: transactionId, status } = checkedOut.record;
+  const data = {
+    transactionId,
+    ...(body.intentId === undefined ? {} : { status }),
+    paymentInstructions: paymentInstructions(checkedOut),
+  };
   return { status: 200, body: { success: true, data } };
 });
 

@@ -5,9 +5,17 @@ import {
   DELIVERY_DEADLINE_SECONDS,
   DISPUTE_WINDOW_SECONDS,
 } from "../../config/constants.ts";
-import { contractCall, dataOf, jsonObject, networkSchema, webUrlSchema } from "../../http/common-schemas.ts";
+import {
+  contractCall,
+  dataOf,
+  intentIdSchema,
+  jsonObject,
+  networkSchema,
+  webUrlSchema,
+} from "../../http/common-schemas.ts";
 import { EXAMPLE } from "../../http/examples.ts";
 import { CHECK_LIMITS } from "../criteria/document.ts";
+import { TRANSACTION_STATUSES } from "../transactions/model.ts";
 import { GASLESS_OBSTACLES } from "./gasless.ts";
 
 const MAX_QUANTITY = 1_000_000;
@@ -46,6 +54,10 @@ export const checkoutBody = z
           }),
       })
       .optional(),
+    intentId: intentIdSchema.optional(),
+    again: z.boolean().optional().meta({
+      description: "Buy although an open deal under another `intentId` has the same service and payload",
+    }),
   })
   .meta({
     id: "CheckoutRequest",
@@ -64,6 +76,9 @@ export const checkoutBody = z
       },
     ],
   });
+
+/** A checkout as a buyer asks for it. */
+export type Order = z.output<typeof checkoutBody>;
 
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
 const bytes32 = z.string().regex(/^0x[0-9a-f]{64}$/);
@@ -127,6 +142,7 @@ export const checkoutAnswer = dataOf(
   z
     .object({
       transactionId: z.string(),
+      status: z.enum(TRANSACTION_STATUSES).optional().meta({ description: "With `intentId`: the deal's status now" }),
       paymentInstructions: z
         .object({
           escrowContract: address.meta({
@@ -154,14 +170,20 @@ export const checkoutAnswer = dataOf(
           refundableAmount: units.meta({
             description: "What the buyer gets back on a refund or an abandonment: the deposit minus the fee",
           }),
-          calls: z.array(contractCall).meta({ description: "approve and createEscrow, to be sent in this order" }),
+          calls: z.array(contractCall).meta({
+            description: "approve and createEscrow, to be sent in this order; empty once they would be refused",
+          }),
           gasless: gaslessFunding.nullable().meta({
             description: "An alternative to `calls`: a signature that anyone may relay. Null if none would count",
           }),
-          gaslessReason: z.enum(GASLESS_OBSTACLES).nullable().meta({
-            description:
-              "Why `gasless` is null: the token has no EIP-3009, or the buyer's wallet has code (also by EIP-7702) and no ERC-1271",
-          }),
+          gaslessReason: z
+            .enum(GASLESS_OBSTACLES)
+            .nullable()
+            .meta({
+              description:
+                "Why `gasless` is null: the token has no EIP-3009, the buyer's wallet has code (also by EIP-7702) and no ERC-1271, or " +
+                "no quote is open",
+            }),
           warning: z.string().meta({ description: "What loses the deposit, for people and language models" }),
         })
         .meta({ id: "PaymentInstructions" }),

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 
 import { getAddress } from "viem";
-import type { z } from "zod";
 
 import type { ChainClient } from "../../chain/chain-client.ts";
 import { QUOTE_SECONDS } from "../../config/constants.ts";
@@ -12,24 +11,27 @@ import type { Caller } from "../../http/define-route.ts";
 import type { Operation } from "../../http/operation.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { newId } from "../../lib/ids.ts";
 import { criteriaDocument, hashCriteria } from "../criteria/document.ts";
 import type { BuyerCriteria } from "../criteria/document.ts";
 import { EvaluatorUnavailableError } from "../criteria/evaluator.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
 import type { Listing } from "../listings/listing.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
+import { UNFUNDED } from "../transactions/reader.ts";
 import { readSigning } from "./gasless.ts";
 import type { FundingSignature } from "./gasless.ts";
 import { readLimits, requireBalance, requireGraduation, requireVerifiedBuyer, requireWithinLimits } from "./gates.ts";
+import { purchaseOf } from "./purchases.ts";
+import type { PurchasedDeal, Purchases } from "./purchases.ts";
 import { quoteListing } from "./quote.ts";
-import type { checkoutBody } from "./schemas.ts";
+import type { Order } from "./schemas.ts";
 
-/** A checkout as a buyer asks for it. */
-export type Order = z.output<typeof checkoutBody>;
-
-/** A transaction that waits for its funding. */
+/** A transaction that waits for its funding, or that an earlier request under the same intent made. */
 export interface CheckedOut {
   record: TransactionRecord;
+  /** Whether the chain may still accept its funding. */
+  isFundable: boolean;
   /** Whether the buyer can fund it by a signature. */
   signing: FundingSignature;
   /** Value of the deposit in US dollars with 6 decimals. */
@@ -43,6 +45,7 @@ export interface CheckoutOptions {
   kyaLevelOf: (agentId: string) => Promise<KyaLevel>;
   evaluator: CriteriaEvaluator;
   transactions: TransactionModel;
+  purchases: Purchases;
   chains: Readonly<Record<Network, ChainClient>>;
   clock: Clock;
 }
@@ -75,7 +78,7 @@ async function requireUsableCriteria(buyer: Caller, criteria: BuyerCriteria, eva
 
 /** Creates a transaction with the terms of its escrow. */
 export function createCheckoutService(options: CheckoutOptions) {
-  const { chains, transactions, clock } = options;
+  const { chains, transactions, purchases, clock } = options;
 
   /** The later of the chain's clock and ours: a deadline must hold for both. */
   async function chainNow(chain: ChainClient): Promise<number> {
@@ -83,25 +86,56 @@ export function createCheckoutService(options: CheckoutOptions) {
     return Math.max(head.timestamp, toUnixSeconds(clock.now()));
   }
 
+  /** A checkout whose record exists, with what its buyer can still do about it. */
+  async function checkedOut({ record, isDead }: PurchasedDeal): Promise<CheckedOut> {
+    const { buyerAddress: buyer, sellerAddress: seller, token, escrow } = record;
+    const chain = chains[record.network];
+    const isFundable = !isDead && UNFUNDED.includes(record.status) && record.expiredBy !== "escrow_id_taken";
+    const isQuoteOpen = isFundable && (record.quoteExpiresAt ?? 0) >= (await chainNow(chain));
+    const [signing, { valueUsd }] = await Promise.all([
+      isQuoteOpen ? readSigning(chain, token.address, buyer) : ({ obstacle: "no_open_quote" } as const),
+      escrow === null
+        ? readLimits(chain, { buyer, seller }, { token, amount: BigInt(record.amount) })
+        : { valueUsd: BigInt(escrow.valueUsd) },
+    ]);
+    return { record, isFundable, signing, valueUsd };
+  }
+
   /** The checkout that an earlier request of this operation created before its process was killed; undefined if none. */
   async function alreadyCreated(transactionId: string): Promise<CheckedOut | undefined> {
     const record = await transactions.findById(transactionId).lean();
-    if (record === null) return undefined;
-    const { buyerAddress: buyer, sellerAddress: seller, token } = record;
-    const chain = chains[record.network];
-    const [signing, { valueUsd }] = await Promise.all([
-      readSigning(chain, token.address, buyer),
-      readLimits(chain, { buyer, seller }, { token, amount: BigInt(record.amount) }),
-    ]);
-    return { record, signing, valueUsd };
+    return record === null ? undefined : checkedOut({ record, isDead: false });
+  }
+
+  /** Stores a deal; undefined if this request stored it, else the one that another request stored first. */
+  async function storedFirst(record: TransactionRecord): Promise<CheckedOut | undefined> {
+    try {
+      await transactions.create([record]);
+      return undefined;
+    } catch (error) {
+      // The same operation went on in another process while this one was paused.
+      const other = isDuplicateKey(error, "_id") ? await alreadyCreated(record._id) : undefined;
+      if (other === undefined) throw error;
+      return other;
+    }
   }
 
   return {
-    async checkout(buyer: Caller, order: Order, operation: Operation): Promise<CheckedOut> {
+    /**
+     * With an intent, the deal that an earlier request of the same purchase created. It is replaced if it was never funded
+     * and can't be any more.
+     * @throws ApiError `intent_conflict`, `looks_like_a_repeat`, and for an order that can't be taken
+     */
+    async checkout(buyer: Caller, order: Order, operation: Operation, signal: AbortSignal): Promise<CheckedOut> {
       const createdAt = clock.now();
-      const transactionId = operation.newId("txn", createdAt);
-      const earlier = operation.isRepeat ? await alreadyCreated(transactionId) : undefined;
+      const purchase = purchaseOf(buyer.agentId, order);
+      const bought = purchase === undefined ? undefined : await purchases.find(purchase, signal);
+      if (bought !== undefined && !bought.isDead) return checkedOut(bought);
+      // The id of the operation may be that of the dead deal.
+      const transactionId = bought === undefined ? operation.newId("txn", createdAt) : newId("txn", createdAt);
+      const earlier = purchase === undefined && operation.isRepeat ? await alreadyCreated(transactionId) : undefined;
       if (earlier !== undefined) return earlier;
+      if (purchase !== undefined) await purchases.requireNew(purchase);
       const listing = await options.findListing(order.serviceId);
       requireOrderable(listing, buyer, order);
       await requireUsableCriteria(buyer, order.criteria ?? {}, options.evaluator);
@@ -154,15 +188,12 @@ export function createCheckoutService(options: CheckoutOptions) {
         createdAt,
         updatedAt: createdAt,
       };
-      try {
-        await transactions.create([record]);
-        return { record, signing, valueUsd };
-      } catch (error) {
-        // The same operation went on in another process while this one was paused.
-        const other = isDuplicateKey(error, "_id") ? await alreadyCreated(transactionId) : undefined;
-        if (other === undefined) throw error;
-        return other;
+      if (purchase === undefined) {
+        return (await storedFirst(record)) ?? { record, isFundable: true, signing, valueUsd };
       }
+      const stored = await purchases.store(purchase, record, bought?.record, signal);
+      if (stored.record._id !== record._id) return checkedOut(stored);
+      return { record: stored.record, isFundable: true, signing, valueUsd };
     },
   };
 }

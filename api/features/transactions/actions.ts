@@ -132,6 +132,7 @@ function checkoutAgain(record: TransactionRecord): RequestAction[] {
     // Checkout counts both from the same time.
     deliveryDeadlineSeconds: record.deadline - quoteExpiresAt + QUOTE_SECONDS,
     criteria: criteria ?? null,
+    intentId: record.intentId ?? null,
   };
   return [
     {
@@ -140,7 +141,10 @@ function checkoutAgain(record: TransactionRecord): RequestAction[] {
       path: "/api/v1/checkout",
       bodySchema: CHECKOUT_BODY_SCHEMA,
       body: Object.fromEntries(Object.entries(order).filter(([, value]) => value !== null)),
-      description: "Order the same again; the answer has a new escrow id, a new quote and new calls",
+      description:
+        record.intentId === undefined
+          ? "Order the same again; the answer has a new escrow id, a new quote and new calls"
+          : "Order under the same intent; while this escrow may still be funded, the answer is this deal",
       availableUntil: null,
     },
   ];

@@ -15,6 +15,8 @@ export interface ListFilter {
   role?: Role | undefined;
   network?: Network | undefined;
   serviceId?: string | undefined;
+  /** The buyer's own. Leaves out what the agent sells. */
+  intentId?: string | undefined;
   limit: number;
   /** Last id of the previous page. */
   after?: string | undefined;
@@ -41,6 +43,11 @@ export interface ListReaderOptions {
 /** Statuses that a seller sees: all except those of unfunded checkouts. */
 const SEEN_BY_SELLER = TRANSACTION_STATUSES.filter((status) => !UNFUNDED.includes(status));
 
+/** The side that a filter asks for; undefined for both. */
+function roleIn({ role, intentId }: ListFilter): Role | undefined {
+  return intentId === undefined ? role : "buyer";
+}
+
 /**
  * The transactions of an agent whose copy matches the filter, as one query per side. Each gives every index field before
  * `_id` a value, or all values if the filter omits it. MongoDB merges these ranges in order and reads little more than the
@@ -51,11 +58,13 @@ export function byCopy(agentId: string, filter: ListFilter) {
     { role: "buyer", side: { buyerAgentId: agentId }, statuses: TRANSACTION_STATUSES },
     { role: "seller", side: { sellerAgentId: agentId }, statuses: SEEN_BY_SELLER },
   ] as const;
+  const asRole = roleIn(filter);
   return sides
-    .filter(({ role }) => filter.role === undefined || filter.role === role)
+    .filter(({ role }) => asRole === undefined || asRole === role)
     .map(({ side, statuses }) => ({
       ...side,
       ...(filter.serviceId === undefined ? {} : { serviceId: filter.serviceId }),
+      ...(filter.intentId === undefined ? {} : { intentId: filter.intentId }),
       network: { $in: filter.network === undefined ? NETWORKS : [filter.network] },
       status: { $in: statuses.filter((status) => filter.status === undefined || filter.status === status) },
       ...(filter.after === undefined ? {} : { _id: { $lt: filter.after } }),
@@ -64,12 +73,13 @@ export function byCopy(agentId: string, filter: ListFilter) {
 
 /** The transactions of an agent whose copy is older than a block that a party has reported, with any status. */
 export function behindParty(agentId: string, filter: ListFilter, reached: Reached) {
+  const role = roleIn(filter);
   const sides = [{ buyerAgentId: agentId }, { sellerAgentId: agentId }].slice(
-    filter.role === "seller" ? 1 : 0,
-    filter.role === "buyer" ? 1 : 2,
+    role === "seller" ? 1 : 0,
+    role === "buyer" ? 1 : 2,
   );
   const networks = filter.network === undefined ? NETWORKS : [filter.network];
-  const { serviceId, after } = filter;
+  const { serviceId, intentId, after } = filter;
   // One branch for each side and network, because each is a range of an index.
   const branches = sides.flatMap((side) =>
     networks.map((network) => ({
@@ -77,6 +87,7 @@ export function behindParty(agentId: string, filter: ListFilter, reached: Reache
       network,
       minBlock: { $gt: reached.get(network) ?? 0 },
       ...(serviceId === undefined ? {} : { serviceId }),
+      ...(intentId === undefined ? {} : { intentId }),
       ...(after === undefined ? {} : { _id: { $lt: after } }),
     })),
   );

@@ -106,6 +106,10 @@ const transactionFields = {
   /** Last second in which the terms may be funded, in unix seconds; null without a checkout. */
   quoteExpiresAt: nullable(number),
   callbackUrl: nullable(text),
+  /** What the buyer calls this purchase. Only the last deal of an intent has it. */
+  intentId: optional(text),
+  /** Hash of buyer, service and request payload, of a deal with an intent: equal hashes look like one purchase. */
+  orderHash: optional(text),
   /** JSON texts, because free-form documents are kept as received, with any keys and numbers. */
   requestPayloadJson: nullable(text),
   responsePayloadJson: nullable(text),
@@ -168,6 +172,9 @@ export const CHECKOUT_OUTCOMES_INDEX = "checkout-outcomes";
 export const OPEN_TRANSACTIONS_INDEX = "open";
 const whileDelivered = { partialFilterExpression: { status: "delivered" } } as const;
 
+/** The planner uses this filter for queries by a string. It wouldn't use `$type`. */
+const given = (field: string) => ({ [field]: { $gt: "" } });
+
 const INDEXES: Indexes = [
   // If another party takes an escrow id, that escrow is a second, unsolicited record beside the checkout that lost it.
   [{ network: 1, escrowId: 1, unsolicited: 1 }, { unique: true }],
@@ -185,6 +192,11 @@ const INDEXES: Indexes = [
   [{ buyerAgentId: 1, network: 1, minBlock: 1 }],
   [{ sellerAgentId: 1, network: 1, minBlock: 1 }],
   [{ network: 1, status: 1, quoteExpiresAt: 1 }],
+  [
+    { buyerAgentId: 1, intentId: 1 },
+    { unique: true, partialFilterExpression: given("intentId") },
+  ],
+  [{ orderHash: 1, status: 1 }, { partialFilterExpression: given("orderHash") }],
   // For the keeper: deliveries by the end of their windows, and those without a payload by their time.
   [{ network: 1, buyerNotifiedAt: 1, "escrow.windowEnd": 1, _id: 1 }, whileDelivered],
   [{ network: 1, buyerNotifiedAt: 1, payloadReceivedAt: 1, "escrow.deliveredAt": 1 }, whileDelivered],

@@ -80,6 +80,8 @@ export function presentTransaction(
     proofVerified: showPayload && proofMatches ? true : null,
     // Only the buyer sees the address of its webhooks.
     callbackUrl: role === "buyer" ? record.callbackUrl : null,
+    // It is the buyer's own word.
+    ...(role === "buyer" && record.intentId !== undefined ? { intentId: record.intentId } : {}),
     fundTxHash: escrow?.createdTxHash ?? null,
     late: isLate(record),
     unsolicited: record.unsolicited,

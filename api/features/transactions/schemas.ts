@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import { NETWORKS } from "../../config/constants.ts";
 import { DISPUTE_OUTCOMES, ESCROW_EVENT_TYPES } from "../../indexer/schemas.ts";
-import { contractCall, dataOf, jsonObject, listOf } from "../../http/common-schemas.ts";
+import { contractCall, dataOf, intentIdSchema, jsonObject, listOf } from "../../http/common-schemas.ts";
 import { pageCursor, pageLimit, queryInteger } from "../../http/query-params.ts";
 import { EXAMPLE } from "../../http/examples.ts";
 import { MOVE_REASONS } from "./deadlines.ts";
@@ -99,6 +99,7 @@ export const transaction = z
       description: "true if deliveryProof equals proofHash; otherwise null, because other commitments are allowed",
     }),
     callbackUrl: z.string().nullable(),
+    intentId: z.string().optional().meta({ description: "For the buyer, of a checkout that had one" }),
     fundTxHash: bytes32.nullable(),
     late: z.boolean().meta({ description: "Funded in a block after the quote's end, so the seller may refund" }),
     unsolicited: z.boolean().meta({ description: "Created on chain without a checkout" }),
@@ -189,14 +190,20 @@ export const readQuery = z.strictObject({
 /** Position in a list: the last transaction of the previous page. */
 export const listPosition = z.strictObject({ after: z.string().max(100) });
 
-export const listQuery = z.strictObject({
-  status: z.enum(TRANSACTION_STATUSES).optional(),
-  role: z.enum(["buyer", "seller"]).optional(),
-  network: z.enum(NETWORKS).optional(),
-  serviceId: z.string().min(1).max(100).optional(),
-  limit: pageLimit,
-  cursor: pageCursor(listPosition).optional(),
-});
+export const listQuery = z
+  .strictObject({
+    status: z.enum(TRANSACTION_STATUSES).optional(),
+    role: z.enum(["buyer", "seller"]).optional(),
+    network: z.enum(NETWORKS).optional(),
+    serviceId: z.string().min(1).max(100).optional(),
+    intentId: intentIdSchema.optional(),
+    limit: pageLimit,
+    cursor: pageCursor(listPosition).optional(),
+  })
+  .refine(({ role, intentId }) => role !== "seller" || intentId === undefined, {
+    path: ["intentId"],
+    message: "Requires role=buyer: an intent is the buyer's",
+  });
 
 const txHash = z
   .string()
@@ -235,6 +242,8 @@ export const CHECKOUT_BODY_SCHEMA = {
     abandonmentGrace: { type: "integer", description: "seconds" },
     deliveryDeadlineSeconds: { type: "integer", description: "seconds" },
     network: { type: "string", description: "If given, must be the network of the service" },
+    intentId: { type: "string", description: "The same for every retry of this purchase" },
+    again: { type: "boolean", description: "Buy although an open deal has the same service and payload" },
     criteria: { type: "object", description: "`schema` and `checks` that the result must satisfy" },
   },
   required: ["serviceId", "paymentMethod"],

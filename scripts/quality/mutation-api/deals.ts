@@ -1,6 +1,7 @@
 import type { ApiMutant } from "./api-mutant.ts";
 
 const CHECKOUT = "features/checkout/service.ts";
+const PURCHASES = "features/checkout/purchases.ts";
 const GATES = "features/checkout/gates.ts";
 const FUNDING = "features/transactions/funding.ts";
 const DELIVERY = "features/transactions/delivery.ts";
@@ -36,9 +37,23 @@ export const DEAL_FAULTS: ApiMutant[] = [
   {
     fault: "a repeated checkout creates a second deal",
     file: CHECKOUT,
-    from: 'const transactionId = operation.newId("txn", createdAt);',
-    to: 'const transactionId = `${operation.newId("txn", createdAt)}${operation.isRepeat ? "again" : ""}`;',
+    from: 'bought === undefined ? operation.newId("txn", createdAt) : newId("txn", createdAt);',
+    to: '`${operation.newId("txn", createdAt)}${operation.isRepeat ? "again" : ""}`;',
     tests: ["idempotency/idempotency-failpoints.test.ts"],
+  },
+  {
+    fault: "two purchases of the same at once don't see each other",
+    file: PURCHASES,
+    from: "await takeTurn(orders, orderHash, record._id, session);",
+    to: "",
+    tests: ["checkout/intent-races.test.ts"],
+  },
+  {
+    fault: "a fresh quote replaces one that can still be funded",
+    file: PURCHASES,
+    from: "const lastFunding = record.deadline - CHAIN_MIN_DELIVERY_SECONDS;",
+    to: "const lastFunding = 0;",
+    tests: ["checkout/intents.test.ts"],
   },
   {
     fault: "mainnet opens for a score of 9",

@@ -253,7 +253,17 @@ export type CheckoutRequest = {
      */
     checks?: Array<string>;
   };
+  intentId?: IntentId;
+  /**
+   * Buy although an open deal under another `intentId` has the same service and payload
+   */
+  again?: boolean;
 };
+
+/**
+ * Yours for ever: send the same value with every retry, another only for a different purpose
+ */
+export type IntentId = string;
 
 export type FundRequest = {
   txHash: Bytes32;
@@ -1507,6 +1517,19 @@ export type CheckoutAnswer = {
 
 export type Checkout = {
   transactionId: string;
+  /**
+   * With `intentId`: the deal's status now
+   */
+  status?:
+    | "pending_funding"
+    | "funded"
+    | "delivered"
+    | "released"
+    | "refunded"
+    | "disputed"
+    | "resolved"
+    | "abandoned"
+    | "expired";
   paymentInstructions: PaymentInstructions;
 };
 
@@ -1547,7 +1570,7 @@ export type PaymentInstructions = {
    */
   refundableAmount: Units;
   /**
-   * approve and createEscrow, to be sent in this order
+   * approve and createEscrow, to be sent in this order; empty once they would be refused
    */
   calls: Array<ContractCall>;
   /**
@@ -1555,9 +1578,9 @@ export type PaymentInstructions = {
    */
   gasless: GaslessFunding | null;
   /**
-   * Why `gasless` is null: the token has no EIP-3009, or the buyer's wallet has code (also by EIP-7702) and no ERC-1271
+   * Why `gasless` is null: the token has no EIP-3009, the buyer's wallet has code (also by EIP-7702) and no ERC-1271, or no quote is open
    */
-  gaslessReason: "token_without_authorization" | "wallet_has_code" | null;
+  gaslessReason: "token_without_authorization" | "wallet_has_code" | "no_open_quote" | null;
   /**
    * What loses the deposit, for people and language models
    */
@@ -1698,6 +1721,40 @@ export type TestnetGraduationRequiredError = {
   details?: {
     onChainScore: number;
     graduationScore: number;
+  };
+};
+
+export type IntentConflictError = {
+  success: false;
+  error: string;
+  code: "intent_conflict";
+  details?: {
+    intentId: string;
+    kind: "deal" | "listing" | "message";
+    /**
+     * What was made under the intent, such as a transaction
+     */
+    id: string;
+    escrowId?: string;
+    /**
+     * Names of the arguments that differ
+     */
+    differs: Array<string>;
+  };
+};
+
+export type LooksLikeARepeatError = {
+  success: false;
+  error: string;
+  code: "looks_like_a_repeat";
+  details?: {
+    transactionId: string;
+    escrowId: string;
+    intentId: string;
+    /**
+     * Status of the transaction
+     */
+    status: string;
   };
 };
 
@@ -1853,6 +1910,10 @@ export type Transaction = {
    */
   proofVerified: true | null;
   callbackUrl: string | null;
+  /**
+   * For the buyer, of a checkout that had one
+   */
+  intentId?: string;
   fundTxHash: Bytes32 | null;
   /**
    * Funded in a block after the quote's end, so the seller may refund
@@ -4713,6 +4774,8 @@ export type CheckoutCreateErrors = {
   409:
     | IdempotencyError
     | PaymentIdentifierReusedError
+    | IntentConflictError
+    | LooksLikeARepeatError
     | NetworkMismatchError
     | SelfPurchaseError
     | SellerTermsNotMetError
@@ -4728,7 +4791,12 @@ export type CheckoutCreateErrors = {
   /**
    * Service Unavailable
    */
-  503: PaymentUnavailableError | NewEscrowsPausedError | PriceFeedUnavailableError | ServiceUnavailableError;
+  503:
+    | PaymentUnavailableError
+    | IndexerUnavailableError
+    | NewEscrowsPausedError
+    | PriceFeedUnavailableError
+    | ServiceUnavailableError;
   /**
    * What any operation may answer
    */
@@ -4763,6 +4831,7 @@ export type TransactionsListData = {
     role?: "buyer" | "seller";
     network?: "base-sepolia" | "base";
     serviceId?: string;
+    intentId?: IntentId;
     /**
      * Entries per page
      */

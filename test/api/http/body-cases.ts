@@ -97,6 +97,8 @@ export function bodyCases(scene: () => Scene): BodyCase[] {
         ["deliveryDeadlineSeconds", ["1800", null, 1_799, 2_592_001, 1_800.5]],
         ["network", [7, null, "polygon", "BASE"]],
         ["criteria", ["text", null, []]],
+        ["intentId", [7, null, "", "two words", "ü", "a".repeat(129)]],
+        ["again", ["true", 1, null]],
         ["buyerAgentId", ["agt_other"]],
       ],
     },

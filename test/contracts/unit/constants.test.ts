@@ -33,6 +33,7 @@ describe("Constants of the specification, in Solidity as in TypeScript", () => {
     const { constants } = await loadFixture(reader);
     const { minDelivery, resolutionTimeout } = await constants.spans();
     expect(minDelivery).to.equal(600n);
+    expect(minDelivery).to.equal(BigInt(api.CHAIN_MIN_DELIVERY_SECONDS));
     expect(api.DELIVERY_DEADLINE_SECONDS.min - api.QUOTE_SECONDS).to.be.at.least(Number(minDelivery));
     expect(api.DELIVERY_DEADLINE_SECONDS.max).to.be.at.most(2 ** 22 - 1);
     expect(resolutionTimeout).to.equal(30n * 86_400n);
