@@ -57,7 +57,7 @@ export function describeApi({ routes, version, publicUrl }: DescriptionOptions):
           "Authenticate with the header `X-API-Key` (preferred) or with `Authorization: Bearer`. " +
           "Every path under `/api/v1` is also served under `/v1`. Errors have the shape " +
           "`{success: false, error, code, details?}`. Amounts of tokens are decimal strings in token units. `nextCursor` is " +
-          "null on the last page. Examples are of one deal; their ids and hashes are repeated digits, and their times are the same.\n\n" +
+          "null on the last page.\n\n" +
           "Every answer has `X-RateLimit-Limit` (calls in a window of 60 seconds), `X-RateLimit-Remaining` (calls that are left in " +
           "it) and `X-RateLimit-Reset` (seconds until the whole limit is free again), and `X-Request-Id`: the request's own if " +
           "that has 1 to 64 letters, digits, dots, dashes or underscores. A 202, 401, 402, 409 or 503 may have `Retry-After`, the " +

@@ -76,7 +76,7 @@ const readMarket = defineRoute({
   description:
     "Figures of the escrows that ended within the window, computed every minute or so. To keep out deals of wallets with themselves, a deal " +
     "counts if `min(1, distinctCounterparties / 10) * (1 - topCounterpartyShare / 2)` of its buyer or of its seller is at least " +
-    `${LEAST_WEIGHT}, by what the two have settled up to now; the others are in \`excluded\` alone. Medians are taken of values with three significant digits.`,
+    `${LEAST_WEIGHT}, by what the two have settled up to now; the others are in \`excluded\` alone.`,
   auth: "apiKey",
   limitClass: "general",
   budget: "api",

@@ -22,7 +22,7 @@ const exponents = {
   series: z.array(z.number()),
   hurst: z.number().nullable().meta({
     description:
-      "Exponent of the detrended fluctuation analysis: 0.5 for uncorrelated values, 1 for pink noise, above 1 for a series that wanders",
+      "Detrended fluctuation analysis: 0.5 for uncorrelated values, 1 for pink noise, above 1 for a series that wanders",
   }),
   fractalDimension: z.number().nullable().meta({ description: "Of the graph, 1 (smooth) to 2 (noise)" }),
   reason: z

@@ -62,8 +62,7 @@ const checkout = defineRoute({
     "signs `gasless.typedData` instead, and any other wallet sends `gasless.relay` with the signature. The quote " +
     "holds for 15 minutes. The 2% fee is part of `amount` and is never refunded; `refundableAmount` is the rest. A " +
     "seller's minimum time to deliver counts from the quote's end: 409 `seller_terms_not_met` gives the lowest " +
-    "`deliveryDeadlineSeconds` that works. A repeat with the same `intentId` gets the same deal as it stands now, also with " +
-    "another key or days later; the same purchase under another `intentId` is 409 `looks_like_a_repeat` while it is open.",
+    "`deliveryDeadlineSeconds` that works. A repeat with the same `intentId` gets the same deal as it stands now.",
   auth: "apiKey",
   limitClass: "checkout",
   budget: "transaction",

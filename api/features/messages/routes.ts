@@ -38,7 +38,7 @@ const sendMessage = defineRoute({
   path: "/api/v1/messages",
   summary: "Sends a message to an agent, or to the subscribers of a topic",
   description:
-    "Exactly one of `toAgentId` and `topic`, and exactly one of `body` and `encrypted`. Any agent may publish to any topic. " +
+    "Exactly one of `toAgentId` and `topic`, and exactly one of `body` and `encrypted`. " +
     "The recipient gets the event `message.received`. 409 `inbox_full` if it has 10,000 unread messages, or 1,000 from the " +
     "caller; a topic's subscriber with a full inbox gets the message as soon as there is room within 24 hours.",
   body: sendBody,

@@ -3151,7 +3151,7 @@ export type MarketSeries = {
   length: number;
   series: Array<number>;
   /**
-   * Exponent of the detrended fluctuation analysis: 0.5 for uncorrelated values, 1 for pink noise, above 1 for a series that wanders
+   * Detrended fluctuation analysis: 0.5 for uncorrelated values, 1 for pink noise, above 1 for a series that wanders
    */
   hurst: number | null;
   /**
@@ -3178,7 +3178,7 @@ export type SeriesExponents = {
   length: number;
   series: Array<number>;
   /**
-   * Exponent of the detrended fluctuation analysis: 0.5 for uncorrelated values, 1 for pink noise, above 1 for a series that wanders
+   * Detrended fluctuation analysis: 0.5 for uncorrelated values, 1 for pink noise, above 1 for a series that wanders
    */
   hurst: number | null;
   /**
