@@ -98,8 +98,11 @@ describe("a deal through the tools", () => {
     const results = await Promise.all([buyer.ask("hire", wish), buyer.ask("hire", wish), buyer.ask("hire", wish)]);
     assert.strictEqual(new Set(results.map(({ dealId }) => String(dealId))).size, 1);
     assert.strictEqual(await spent(), 2_500_000n);
+    assert.strictEqual((await buyer.refusal("hire", order())).code, "looks_like_a_repeat");
+    assert.strictEqual(await spent(), 2_500_000n);
     await buyer.ask("hire", order({ request: { token: "0x2" } }));
-    assert.strictEqual(await spent(), 5_000_000n);
+    await buyer.ask("hire", order({ again: true }));
+    assert.strictEqual(await spent(), 7_500_000n);
   });
 
   it("is paid once when another process repeats the hire", async () => {
@@ -121,7 +124,8 @@ describe("a deal through the tools", () => {
   it("isn't another purchase when the same intent comes with other arguments", async () => {
     const wish = order();
     await buyer.ask("hire", wish);
-    const { whatToDo } = await buyer.refusal("hire", { ...wish, quantity: 2 });
+    const { code, whatToDo } = await buyer.refusal("hire", { ...wish, quantity: 2 });
+    assert.strictEqual(code, "intent_conflict");
     assert.match(whatToDo, /new intentId|different purchase/);
     assert.strictEqual(await spent(), 2_500_000n);
   });
@@ -132,7 +136,7 @@ describe("a deal through the tools", () => {
     assert.strictEqual(code, "above_max_price");
     assert.include(message, "2.50 USDC");
     assert.include(message, "2.499999 USDC");
-    assert.strictEqual((await buyer.refusal("hire", order({ quantity: 2 }))).code, "above_max_price");
+    assert.strictEqual((await buyer.refusal("hire", order({ quantity: 2, request: {} }))).code, "above_max_price");
     assert.strictEqual(await sentBy(market.buyer), before);
   });
 

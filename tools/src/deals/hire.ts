@@ -27,6 +27,10 @@ const hireInput = z.strictObject({
     .meta({ description: "JSON Schema of the result; CEL checks after `cel:`, or sentences" }),
   deliverWithinSeconds: z.int().min(60).max(2_592_000).optional(),
   callbackUrl: z.string().max(2_000).optional(),
+  again: z
+    .boolean()
+    .default(false)
+    .meta({ description: "True only after looks_like_a_repeat, to buy the same once more" }),
   waitSeconds: z.int().min(0).max(MAX_WAIT_SECONDS).default(MAX_WAIT_SECONDS),
   txHash: z
     .string()
@@ -55,11 +59,12 @@ export const hire = defineTool({
     }
     const listing = await agent.listings.get(input.serviceId);
     if (listing.callbackRequired && input.callbackUrl === undefined) throw callbackMissing();
-    // The key makes a repeat get the first checkout's deal instead of a second one.
-    const request = { method: "POST", path: "/api/v1/checkout", body: orderOf(input) } as const;
+    // A repeat gets the intent's deal, whenever it comes. The key is for the client's own retries of this one request.
     const { body } = await agent.request<{ data: { transactionId: string } }>({
-      ...request,
-      idempotencyKey: `hire:${input.intentId}`,
+      method: "POST",
+      path: "/api/v1/checkout",
+      body: orderOf(input),
+      idempotencyKey: crypto.randomUUID(),
     });
     const deal = await agent.deal(body.data.transactionId);
     await checkTerms(deal, listing, input, maxAmount);
@@ -99,8 +104,12 @@ async function pay(
 }
 
 /** The body of the checkout. It depends on the arguments alone, so that a repeat is the same request. */
-function orderOf({ serviceId, token, quantity, request, criteria, callbackUrl, deliverWithinSeconds }: HireInput) {
+function orderOf(input: HireInput) {
+  const { intentId: intent, again, serviceId, token, quantity, request, criteria, callbackUrl } = input;
+  const { deliverWithinSeconds } = input;
   return {
+    intentId: intent,
+    ...(again ? { again } : {}),
     serviceId,
     quantity,
     paymentMethod: token.toLowerCase(),
