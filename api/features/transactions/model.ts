@@ -192,10 +192,8 @@ const INDEXES: Indexes = [
   [{ buyerAgentId: 1, network: 1, minBlock: 1 }],
   [{ sellerAgentId: 1, network: 1, minBlock: 1 }],
   [{ network: 1, status: 1, quoteExpiresAt: 1 }],
-  [
-    { buyerAgentId: 1, intentId: 1 },
-    { unique: true, partialFilterExpression: given("intentId") },
-  ],
+  // The collection of intents keeps an id to one deal.
+  [{ buyerAgentId: 1, intentId: 1 }, { partialFilterExpression: given("intentId") }],
   [{ orderHash: 1, status: 1 }, { partialFilterExpression: given("orderHash") }],
   // For the keeper: deliveries by the end of their windows, and those without a payload by their time.
   [{ network: 1, buyerNotifiedAt: 1, "escrow.windowEnd": 1, _id: 1 }, whileDelivered],
