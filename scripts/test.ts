@@ -65,7 +65,7 @@ const DATA_DIR = join(".local", "test");
 /** Deals on one stack, whose clock they move and whose chain they roll back: they run one at a time. */
 const isDeal = (file: string): boolean => file.startsWith("test/e2e/deals/");
 /** Tests against chains, subgraphs and database that the runner starts. API tests start the API themselves. */
-const sharesInfrastructure = (file: string): boolean => /^test\/(subgraph|api|tools)\//.test(file);
+const sharesInfrastructure = (file: string): boolean => /^test\/(subgraph|api|sdk|tools)\//.test(file);
 /** Processes that run side by side for each core: nearly half of their time they wait for blocks, pauses and others. */
 const LANES_PER_CORE = 1.5;
 
