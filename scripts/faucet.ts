@@ -8,7 +8,7 @@ import { readStackFacts } from "./demo/stack-facts.ts";
 
 const NETWORKS = ["base-sepolia", "base"];
 
-const HELP = `usage: npm run faucet -- ADDRESS [--network ${NETWORKS.join("|")}] [--stack FILE] [--help]
+const HELP = `usage: npm run faucet -- [--network ${NETWORKS.join("|")}] [--stack FILE] [--help] ADDRESS
 
 Gives a wallet 1 ether, 1,000 USDC and, on base, 1 WETH of the running marketplace (\`npm start\`), three times an hour.
   --network NAME   the chain (default base-sepolia)

@@ -56,7 +56,7 @@ describe("purchases with an intentId", () => {
   const processOf = (n: number) => (n % 2 === 0 ? api.ownUrl : second.url);
   const deals = (filter: object) => api.container.features.transactions.models.transactions.countDocuments(filter);
 
-  it("[D56] sent to two processes at once, make one deal, and each answer is of it", async () => {
+  it("sent to two processes at once, make one deal, and each answer is of it", async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const order = newOrder();
       const before = await deals({});
@@ -68,7 +68,7 @@ describe("purchases with an intentId", () => {
     }
   });
 
-  it("[D56] of the same under two ids, sent to two processes at once, make one deal", async () => {
+  it("of the same under two ids, sent to two processes at once, make one deal", async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const before = await deals({});
       const order = newOrder();
@@ -81,7 +81,7 @@ describe("purchases with an intentId", () => {
     }
   });
 
-  it("[D56] killed at any of its writes, make one deal", async () => {
+  it("killed at any of its writes, make one deal", async () => {
     let order = newOrder();
     const kept = new Map<string, number>();
     const names = await killAtEachWrite({

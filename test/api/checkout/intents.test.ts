@@ -59,7 +59,7 @@ describe("a checkout with an intentId", () => {
   };
 
   describe("repeated", () => {
-    it("[D56] gets the same deal, escrow and quote", async () => {
+    it("gets the same deal, escrow and quote", async () => {
       const order = newOrder();
       const first = await buy(order);
       assert.strictEqual(first.status, "pending_funding");
@@ -67,7 +67,7 @@ describe("a checkout with an intentId", () => {
       assert.strictEqual(await dealsOf(order), 1);
     });
 
-    it("[D56] may order the keys of its payload differently, and name the network", async () => {
+    it("may order the keys of its payload differently, and name the network", async () => {
       const n = (numbers += 1);
       const order = newOrder({ requestPayload: { a: { b: 1, c: [n] }, d: null } });
       const first = await buy(order);
@@ -75,7 +75,7 @@ describe("a checkout with an intentId", () => {
       assert.strictEqual((await buy(reordered)).transactionId, first.transactionId);
     });
 
-    it("[D56] gets the same deal with another API key and with other Idempotency-Keys", async () => {
+    it("gets the same deal with another API key and with other Idempotency-Keys", async () => {
       const buyer = await api.registerAgent();
       await chain.endow(buyer.account, { usdc: 10n * ONE_USDC });
       const order = newOrder();
@@ -90,7 +90,7 @@ describe("a checkout with an intentId", () => {
       }
     });
 
-    it("[D56] after 25 hours gets the same deal, which can still be funded by its calls alone", async () => {
+    it("after 25 hours gets the same deal, which can still be funded by its calls alone", async () => {
       const order = newOrder();
       const headers = { "Idempotency-Key": newIntent() };
       const first = await buy(order, { headers });
@@ -109,7 +109,7 @@ describe("a checkout with an intentId", () => {
       assert.strictEqual((await buy(order)).status, "funded");
     });
 
-    it("[D56] gets a funded deal with its status and without anything to pay", async () => {
+    it("gets a funded deal with its status and without anything to pay", async () => {
       const order = newOrder();
       const first = await buy(order);
       await pay(first);
@@ -121,14 +121,14 @@ describe("a checkout with an intentId", () => {
       }
     });
 
-    it("[D56] knows of a funding that nobody has reported", async () => {
+    it("knows of a funding that nobody has reported", async () => {
       const order = newOrder();
       await createEscrow(market, await buy(order));
       const { status, paymentInstructions } = await buy(order);
       assert.deepEqual([status, paymentInstructions.calls], ["funded", []]);
     });
 
-    it("[D56] gets its deal at its price when the listing's price has changed, or the listing is paused", async () => {
+    it("gets its deal at its price when the listing's price has changed, or the listing is paused", async () => {
       const serviceId = await listService(api, market.seller);
       const order = newOrder({ serviceId });
       const first = await buy(order);
@@ -140,7 +140,7 @@ describe("a checkout with an intentId", () => {
       }
     });
 
-    it("[D56] gets its deal when the deposit has left no money for another", async () => {
+    it("gets its deal when the deposit has left no money for another", async () => {
       const buyer = await api.registerAgent();
       await chain.endow(buyer.account, { usdc: (5n * ONE_USDC) / 2n });
       const order = newOrder();
@@ -156,7 +156,7 @@ describe("a checkout with an intentId", () => {
     const age = (deal: CheckoutData) =>
       records().updateOne({ _id: deal.transactionId }, { $inc: { deadline: -30 * DAY_SECONDS } });
 
-    it("[D56] gets a fresh quote in place of the unfunded one, and one alone", async () => {
+    it("gets a fresh quote in place of the unfunded one, and one alone", async () => {
       const order = newOrder();
       const first = await buy(order);
       await age(first);
@@ -170,7 +170,7 @@ describe("a checkout with an intentId", () => {
       assert.strictEqual((await buy(order)).transactionId, second.transactionId);
     });
 
-    it("[D56] gets a fresh quote when another wallet has taken the escrow's id", async () => {
+    it("gets a fresh quote when another wallet has taken the escrow's id", async () => {
       const thief = await api.registerAgent();
       await chain.endow(thief.account, { usdc: 10n * ONE_USDC });
       const order = newOrder();
@@ -183,7 +183,7 @@ describe("a checkout with an intentId", () => {
       assert.notStrictEqual((await buy(order)).transactionId, first.transactionId);
     });
 
-    it("[D56] keeps a deal whose escrow exists", async () => {
+    it("keeps a deal whose escrow exists", async () => {
       const order = newOrder();
       const first = await buy(order);
       await createEscrow(market, first);
@@ -205,7 +205,7 @@ describe("a checkout with an intentId", () => {
       criteria: { checks: ["says why"] },
       network: "base",
     })) {
-      it(`[D56] is a conflict that names the deal and ${name}`, async () => {
+      it(`is a conflict that names the deal and ${name}`, async () => {
         const order = newOrder();
         const first = await buy(order);
         const answer = await ask({ ...order, [name]: change });
@@ -221,14 +221,14 @@ describe("a checkout with an intentId", () => {
       });
     }
 
-    it("[D56] names everything that differs", async () => {
+    it("names everything that differs", async () => {
       const order = newOrder();
       await buy(order);
       const { body } = await ask({ ...order, quantity: 3, serviceId: "lst_other" });
       assert.deepEqual(body.details.differs, ["quantity", "serviceId"]);
     });
 
-    it("[D56] is another purchase for another agent", async () => {
+    it("is another purchase for another agent", async () => {
       const order = newOrder();
       const first = await buy(order);
       const other = await api.registerAgent();
@@ -238,7 +238,7 @@ describe("a checkout with an intentId", () => {
   });
 
   describe("for the same service and payload as an open deal under another intentId", () => {
-    it("[D56] looks like a repeat, unless the body says again", async () => {
+    it("looks like a repeat, unless the body says again", async () => {
       const order = newOrder();
       const first = await buy(order);
       const other = { ...order, intentId: newIntent(), quantity: 2 };
@@ -257,14 +257,14 @@ describe("a checkout with an intentId", () => {
       assert.deepEqual(await buy(order), first);
     });
 
-    it("[D56] is bought once that deal has ended", async () => {
+    it("is bought once that deal has ended", async () => {
       const order = newOrder();
       const { transactionId } = await buy(order);
       await records().updateOne({ _id: transactionId }, { $set: { status: "released" } });
       await buy({ ...order, intentId: newIntent() });
     });
 
-    it("[D56] is bought by another buyer, and by requests without an intentId", async () => {
+    it("is bought by another buyer, and by requests without an intentId", async () => {
       const { intentId, ...order } = newOrder();
       const plain = await buy(order);
       assert.isFalse("status" in plain);
@@ -277,7 +277,7 @@ describe("a checkout with an intentId", () => {
   });
 
   describe("is stored on the deal", () => {
-    it("[D56] for its buyer, who finds it by that", async () => {
+    it("for its buyer, who finds it by that", async () => {
       const order = newOrder();
       const deal = await buy(order);
       await pay(deal);
