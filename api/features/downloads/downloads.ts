@@ -51,7 +51,7 @@ export class Downloads {
     return found.filter((download) => download !== undefined && download !== "unknown");
   }
 
-  /** A package by the name of its file: `unknown` if there is no such package, undefined if it hasn't been built. */
+  /** Finds a package by file name: `unknown` for any other name, undefined until the package is built. */
   async read(file: string): Promise<Download | "unknown" | undefined> {
     const known = PACKAGES.find((one) => one.file === file);
     if (known === undefined) return "unknown";

@@ -8,7 +8,7 @@ interface DownloadsModuleDeps {
   publicUrl: string;
 }
 
-/** The packages of the client, for whoever reaches the service. */
+/** Serves the client packages to anyone. */
 export const downloadsModule = defineFeature({
   routes: downloadRoutes,
   create: (deps: DownloadsModuleDeps) => ({ services: { downloads: new Downloads(deps) } }),

@@ -47,14 +47,14 @@ type Wanted<Document extends { id: string }> = Pick<
 /** Documents that were found by meaning: the most that the cosine of one can be, by its row. */
 interface FoundByMeaning {
   rows: ReadonlyMap<bigint, { closeness: number; factor: number }>;
-  /** The most that the cosine of any other can be; 0 if there is no other. */
+  /** Upper bound for the cosine of every other document; 0 if there is none. */
   beyond: number;
 }
 
 /** Documents that were found by words: BM25 by row. */
 interface FoundByWords {
   rows: ReadonlyMap<bigint, { score: number; factor: number }>;
-  /** The most that any other can have; 0 if there is no other. */
+  /** Upper bound for the score of every other document; 0 if there is none. */
   beyond: number;
   coverage: (words: string) => number;
 }

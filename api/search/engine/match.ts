@@ -39,7 +39,7 @@ export interface Candidate {
 /** What a search has found. */
 export interface Found<Document> {
   candidates: readonly Candidate[];
-  /** No other document that passes the filter is more relevant, as far as an approximate index can tell. 0 if there is no other. */
+  /** Upper bound for the relevance of every other document that passes the filter; 0 if there is none. The index is approximate. */
   beyond: number;
   /** Reads candidates. Those that pass the filter and answer the query are matches, in no order. */
   read: (candidates: readonly Candidate[]) => Promise<Match<Document>[]>;
