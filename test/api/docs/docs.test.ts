@@ -13,8 +13,11 @@ import { DESCRIPTIONS, LONG_NAMES, operationsOf, resolve } from "../../fixtures/
 import { AS_ADMIN } from "../../fixtures/environment.ts";
 import type { JsonSchema } from "../../fixtures/description.ts";
 
-/** The bounds of the description, as JSON without white space; an agent reads it as a whole. */
-const [MAX_BYTES, MAX_TOKENS] = [250_000, 70_000];
+/**
+ * The bounds of the description, as JSON without white space; an agent reads it as a whole. 75 paths take 250,000 bytes. The rest is
+ * room for keys with mandates, approvals and what else has no path yet.
+ */
+const [MAX_BYTES, MAX_TOKENS] = [280_000, 78_000];
 
 describe("the description of the API", () => {
   let api: TestApi;
