@@ -18,7 +18,7 @@ module.exports = {
       name: "no-circular",
       comment: "A circle of imports has no first file to read.",
       severity: "error",
-      from: { path: "^(api|scripts|deploy|sdk|tools|test)/" },
+      from: { path: "^(api|scripts|deploy|sdk|tools|cli|test)/" },
       to: { circular: true },
     },
     {
@@ -26,7 +26,7 @@ module.exports = {
       comment: "Two folders that import each other are one room with a wall through it.",
       severity: "error",
       scope: "folder",
-      from: { path: "^(api|scripts|deploy|sdk|tools|test)(/|$)" },
+      from: { path: "^(api|scripts|deploy|sdk|tools|cli|test)(/|$)" },
       to: { circular: true },
     },
     ...layers.slice(0, -1).map(([name, path], index) => ({
@@ -55,7 +55,7 @@ module.exports = {
       comment: "The API imports no script, client, test, deployment code, subgraph source or output of the compiler.",
       severity: "error",
       from: { path: "^api/" },
-      to: { path: "^(scripts|sdk|test|deploy|subgraph|typechain-types)/" },
+      to: { path: "^(scripts|sdk|cli|test|deploy|subgraph|typechain-types)/" },
     },
     {
       name: "sdk-stands-alone",
@@ -73,6 +73,21 @@ module.exports = {
       to: { pathNot: "^(tools/src/|sdk/src/index\\.ts$|node_modules/(viem|zod)/)" },
     },
     {
+      name: "cli-stands-on-tools-and-sdk",
+      comment:
+        "The command line imports its own files, catalogue and client by their package entries, what Node has, and what " +
+        "cli/package.json names.",
+      severity: "error",
+      from: { path: "^cli/" },
+      to: {
+        pathNot: [
+          "^(cli/src/|tools/src/(index|mcp/[^/]+)\\.ts$|sdk/src/index\\.ts$)",
+          "^node_modules/(commander|viem|zod|@noble/(hashes|curves|ciphers)|@modelcontextprotocol/server)/",
+        ],
+        dependencyTypesNot: ["core"],
+      },
+    },
+    {
       name: "production-packages-only",
       comment: "The image installs without the packages of development.",
       severity: "error",
@@ -84,7 +99,7 @@ module.exports = {
       comment:
         "Everything else uses the interfaces of search/engine/search-table.ts, so that another engine can take its place.",
       severity: "error",
-      from: { path: "^(api|scripts|deploy|sdk|tools)/", pathNot: "^api/search/engine/" },
+      from: { path: "^(api|scripts|deploy|sdk|tools|cli)/", pathNot: "^api/search/engine/" },
       to: { path: "^node_modules/(@lancedb|apache-arrow)/" },
     },
     {
@@ -96,7 +111,7 @@ module.exports = {
     {
       name: "no-unresolvable",
       severity: "error",
-      from: { path: "^(api|scripts|deploy|sdk|tools|test)/" },
+      from: { path: "^(api|scripts|deploy|sdk|tools|cli|test)/" },
       to: { couldNotResolve: true },
     },
   ],
