@@ -44,11 +44,22 @@ export default tseslint.config(
   },
   {
     files: ["**/*.ts"],
-    ignores: ["api/config/env.ts", "scripts/**", "test/**", "deploy/**", "hardhat.config.ts"],
+    ignores: [
+      "api/config/env.ts",
+      "cli/src/config/environment.ts",
+      "scripts/**",
+      "test/**",
+      "deploy/**",
+      "hardhat.config.ts",
+    ],
     rules: {
       "no-restricted-properties": [
         "error",
-        { object: "process", property: "env", message: "Only api/config/env.ts reads process.env." },
+        {
+          object: "process",
+          property: "env",
+          message: "Only api/config/env.ts and cli/src/config/environment.ts read process.env.",
+        },
       ],
     },
   },
@@ -60,6 +71,7 @@ export default tseslint.config(
       "test/bench/**/*.ts",
       "test/fixtures/**/*.ts",
       "test/tools/**/*.ts",
+      "test/cli/**/*.ts",
     ],
     rules: {
       "@typescript-eslint/no-explicit-any": "off",

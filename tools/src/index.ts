@@ -3,6 +3,7 @@ export { TOOLS, toolsFor } from "./catalogue.ts";
 export type { ToolFormat } from "./catalogue.ts";
 export type { ToolContext } from "./context.ts";
 export type { Money } from "./money.ts";
+export { toRefusal, ToolRefusal } from "./refusal.ts";
 export type { Refusal } from "./refusal.ts";
 export { callerSigner, walletSigner } from "./signer.ts";
 export type { CallToSign, Move, MoveOptions, SignatureRequest, Signer } from "./signer.ts";
