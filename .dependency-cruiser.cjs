@@ -70,7 +70,7 @@ module.exports = {
         "The catalogue imports its own files, the client by its package entry, and what tools/package.json names.",
       severity: "error",
       from: { path: "^tools/" },
-      to: { pathNot: "^(tools/src/|sdk/src/index\\.ts$|node_modules/(viem|zod)/)" },
+      to: { pathNot: "^(tools/src/|sdk/src/index\\.ts$|node_modules/(@modelcontextprotocol/server|viem|zod)/)" },
     },
     {
       name: "cli-stands-on-tools-and-sdk",

@@ -2,6 +2,10 @@
 export { TOOLS, toolsFor } from "./catalogue.ts";
 export type { ToolFormat } from "./catalogue.ts";
 export type { ToolContext } from "./context.ts";
+export { PAYMENT_META, RECEIPT_META } from "./mcp/payments.ts";
+export type { PaymentRequired } from "./mcp/payments.ts";
+export { createMcpServer } from "./mcp/server.ts";
+export type { McpCall, McpEnd, McpHost, OpenCall } from "./mcp/server.ts";
 export type { Money } from "./money.ts";
 export { toRefusal, ToolRefusal } from "./refusal.ts";
 export type { Refusal } from "./refusal.ts";

@@ -7,14 +7,17 @@ import { untrusted } from "./untrusted.ts";
 
 type Offer = Pick<Listing, "title" | "description" | "price" | "priceUnit" | "currency" | "sellerAgentId">;
 
+/** More than the longest description, so that a service which is read by its id is whole. */
+const WHOLE_BYTES = 10_000;
+
 /** What a stranger offers, and for how much. */
-function presentOffer(serviceId: string, offer: Offer) {
+function presentOffer(serviceId: string, offer: Offer, maxBytes?: number) {
   const { title, description, price, priceUnit, currency, sellerAgentId: from } = offer;
   return {
     serviceId,
     sellerAgentId: from,
-    title: untrusted(title, { from, reference: `listing://${serviceId}#title` }),
-    description: untrusted(description, { from, reference: `listing://${serviceId}#description` }),
+    title: untrusted(title, { from, reference: `listing://${serviceId}#title`, maxBytes }),
+    description: untrusted(description, { from, reference: `listing://${serviceId}#description`, maxBytes }),
     price: { amount: String(price), currency, unit: priceUnit },
   };
 }
@@ -67,7 +70,7 @@ export const getService = defineTool({
   async work(context, { serviceId }) {
     const listing = await requireAgent(context).listings.get(serviceId);
     return {
-      ...presentOffer(listing.id, listing),
+      ...presentOffer(listing.id, listing, WHOLE_BYTES),
       category: listing.category,
       network: listing.network,
       status: listing.status,

@@ -21,7 +21,7 @@ const STATES = [
 ] as const;
 
 /** Most bytes of one text that a caller may ask for: more than any payload has. */
-const MAX_BYTES = 300_000;
+export const MAX_BYTES = 300_000;
 
 export const listDeals = defineTool({
   name: "list_deals",
