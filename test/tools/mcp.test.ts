@@ -98,16 +98,20 @@ describe("the catalogue as an MCP server", () => {
 
       it("answers a refusal with its code and what to do, and no exception", async () => {
         const client = await connect(mode);
-        const answer = await client.callTool({ name: "get_deal", arguments: { dealId: "txn_1" } });
-        assert.isTrue(answer.isError);
-        assert.include(answer.structuredContent as object, { code: "not_found" });
-        assert.isNotEmpty((answer.structuredContent as { whatToDo: string }).whatToDo);
-        assert.notProperty(answer.structuredContent, "isError");
-        const wrong = await client.callTool({ name: "get_deal", arguments: {} });
-        assert.include(wrong.structuredContent as object, { code: "invalid_input" });
+        // From then on, a client holds structures against the tools' schemas.
+        await client.listTools();
+        const refusalOf = async (caller: Client, name: string, args: Record<string, unknown>) => {
+          const { isError, content, structuredContent } = await caller.callTool({ name, arguments: args });
+          assert.deepEqual([isError, structuredContent], [true, undefined]);
+          return JSON.parse((content[0] as { text: string }).text) as Record<string, unknown>;
+        };
+        const refused = await refusalOf(client, "get_deal", { dealId: "txn_1" });
+        assert.include(refused, { code: "not_found" });
+        assert.isNotEmpty(refused["whatToDo"]);
+        assert.notProperty(refused, "isError");
+        assert.include(await refusalOf(client, "get_deal", {}), { code: "invalid_input" });
         const stranger = await connect(mode, { version: "1", open: () => ({ context: contextOf({ hasKey: false }) }) });
-        const refused = await stranger.callTool({ name: "my_jobs", arguments: {} });
-        assert.include(refused.structuredContent as object, { code: "api_key_required" });
+        assert.include(await refusalOf(stranger, "my_jobs", {}), { code: "api_key_required" });
       });
 
       it("refuses a tool that doesn't exist, without what hides in its name", async () => {

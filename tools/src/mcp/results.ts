@@ -7,11 +7,14 @@ export function jsonText(value: unknown): string {
   return JSON.stringify(value, (_name, inner: unknown) => (typeof inner === "bigint" ? String(inner) : inner));
 }
 
-/** A tool's result as MCP has it: the same JSON as a structure and as a text, for clients that read only one of them. */
+/**
+ * A tool's result as MCP has it: the same JSON as a structure and as a text, for clients that read only one of them. A refusal is only
+ * a text, because clients of version 1 hold every structure against the tool's output schema, errors included.
+ */
 export function callResult(result: ToolResult): CallToolResult {
   if (!result.isError) return bothForms(result.data);
   const { isError, ...refusal } = result;
-  return { ...bothForms({ ...refusal }), isError };
+  return { content: [{ type: "text", text: jsonText(refusal) }], isError };
 }
 
 /** A structure, and the text of the same JSON. */

@@ -13,6 +13,8 @@ import { callResult, jsonText } from "./results.ts";
 /** A call of a tool, or the reading of a resource by a tool. */
 export interface McpCall {
   tool: Tool;
+  /** Arguments as they came. */
+  input: unknown;
   /** `_meta` of the request, without the protocol's own entries. */
   meta: Readonly<Record<string, unknown>>;
 }
@@ -112,7 +114,7 @@ export function createMcpServer(host: McpHost): McpServer {
 const PAYMENT_REQUIRED = 402;
 
 async function run(host: McpHost, tool: Tool, input: unknown, { mcpReq }: ServerContext): Promise<McpEnd> {
-  const { context, close } = await host.open({ tool, meta: mcpReq._meta ?? {} });
+  const { context, close } = await host.open({ tool, input, meta: mcpReq._meta ?? {} });
   const result = await tool.run(context, input);
   return close === undefined ? { result } : close(result);
 }
