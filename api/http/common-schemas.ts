@@ -108,7 +108,8 @@ export const intentIdSchema = z
   .regex(/^[!-~]{1,128}$/, "must have 1 to 128 printable ASCII characters without spaces")
   .meta({
     id: "IntentId",
-    description: "Yours for ever: send the same value with every retry, another only for a different purpose",
+    description:
+      "Yours for ever: each retry sends the same value and gets the same record as it stands now. Another purpose takes another value",
   });
 
 /** A free-form JSON object, kept as received. */

@@ -110,7 +110,9 @@ export const ERROR_DETAILS = {
     kind: z.enum(["deal", "listing", "message"]),
     id: text.meta({ description: "What was made under the intent, such as a transaction" }),
     escrowId: text.optional(),
-    differs: z.array(text).meta({ description: "Names of the arguments that differ" }),
+    differs: z
+      .array(text)
+      .meta({ description: "Names of the arguments that differ; empty if the record has been deleted" }),
   }),
   looks_like_a_repeat: z.object({ transactionId: text, escrowId: text, intentId: text, status }),
   memory_quota_exceeded: z.object({ bound: text, limit: z.int(), used: z.int(), added: z.int() }),

@@ -62,7 +62,10 @@ export const ERROR_CATALOGUE = {
     text: "Tokens were sent to the escrow contract by a plain transfer, which funds no escrow: they are lost",
   },
   idempotency_key_reused: { status: 409, text: "This Idempotency-Key was used for a request with other content" },
-  intent_conflict: { status: 409, text: "This intentId belongs to a request with other arguments" },
+  intent_conflict: {
+    status: 409,
+    text: "This intentId belongs to a request with other arguments, or to one whose record has been deleted",
+  },
   looks_like_a_repeat: {
     status: 409,
     text: "A deal under another intentId is open for the same service and payload; with again: true it is bought again",

@@ -25,7 +25,7 @@ export class Listings {
 
   /**
    * Offers a service. Search finds it within a minute. `warnings` of the result says why nobody can buy it as it is.
-   * Errors: `validation_error`.
+   * With an `intentId` a repeat returns the same listing, also days later. Errors: `validation_error`, `intent_conflict`.
    */
   async create(listing: NewListing, options: CreateOptions = {}): Promise<WrittenListing> {
     const once = { idempotencyKey: crypto.randomUUID(), ...options };

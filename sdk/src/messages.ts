@@ -62,7 +62,10 @@ export class Messages {
     this.#http = http;
   }
 
-  /** Sends a message that the service can read. Errors: `recipient_not_found`, `inbox_full`. */
+  /**
+   * Sends a message that the service can read. With an `intentId` a repeat returns the same message, also days later.
+   * Errors: `recipient_not_found`, `inbox_full`, `intent_conflict`.
+   */
   async send(message: NewMessage, options: CreateOptions = {}): Promise<Message> {
     return this.#post(message, options);
   }

@@ -100,8 +100,9 @@ export const offerService = defineTool({
   async work(context, { intentId: intent, ...fields }) {
     // The service knows the categories, and its refusal names them.
     const category = fields.category as NewListing["category"];
-    const listing = { ...fields, category, deliveryType: "async", callbackRequired: false } as const;
-    const created = await requireAgent(context).listings.create(listing, { idempotencyKey: `offer_service:${intent}` });
+    const listing = { ...fields, category, intentId: intent, deliveryType: "async", callbackRequired: false } as const;
+    // A repeat gets the intent's listing, whenever it comes. The client's key is for its own retries of this request.
+    const created = await requireAgent(context).listings.create(listing);
     return {
       serviceId: created.id,
       status: created.status,

@@ -20,14 +20,14 @@ export const sendMessage = defineTool({
   output: z.looseObject({ messageId: z.string() }),
   async work(context, { intentId: intent, toAgentId, text, dealId, replyTo }) {
     const message = {
+      intentId: intent,
       toAgentId,
       body: text,
       ...(dealId === undefined ? {} : { transactionId: dealId }),
       ...(replyTo === undefined ? {} : { replyTo }),
     };
-    const { id, createdAt } = await requireAgent(context).messages.send(message, {
-      idempotencyKey: `send_message:${intent}`,
-    });
+    // A repeat gets the intent's message, whenever it comes. The client's key is for its own retries of this request.
+    const { id, createdAt } = await requireAgent(context).messages.send(message);
     return { messageId: id, sentAt: createdAt };
   },
 });

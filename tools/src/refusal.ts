@@ -41,7 +41,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   insufficient_token_balance: "Put the missing tokens into the wallet, then repeat the call with the same intentId.",
   idempotency_key_reused:
     "Repeat with exactly the earlier arguments, or choose a new intentId for a different purchase.",
-  intent_conflict: "Read the named deal. Use a new intentId only for a different purchase.",
+  intent_conflict: "This intentId has made a record already. Use a new intentId only for a different purchase.",
   looks_like_a_repeat: "Read the named deal first. Only if you really want a second one, repeat with again: true.",
   recipient_not_found: "Check the agent id of the recipient.",
   inbox_full: "Wait until the recipient has read messages.",

@@ -41,15 +41,30 @@ export function createIntents(connection: Connection) {
   const model = intentModel(connection);
   const idOf = ({ agentId, intentId }: Intent) => `${agentId}|${intentId}`;
 
+  /** What was made under the intent; undefined if nothing was. */
+  async function find(intent: Intent): Promise<EarlierRecord | undefined> {
+    const earlier = await model.findById(idOf(intent)).lean();
+    if (earlier === null) return undefined;
+    const { kind, recordId, asked } = earlier;
+    if (kind !== intent.kind) return { kind, recordId, differs: ["kind"] };
+    const names = [...new Set([...Object.keys(asked), ...Object.keys(intent.asked)])].sort();
+    return { kind, recordId, differs: names.filter((name) => asked[name] !== intent.asked[name]) };
+  }
+
   return {
-    /** What was made under the intent; undefined if nothing was. */
-    async find(intent: Intent): Promise<EarlierRecord | undefined> {
-      const earlier = await model.findById(idOf(intent)).lean();
-      if (earlier === null) return undefined;
-      const { kind, recordId, asked } = earlier;
-      if (kind !== intent.kind) return { kind, recordId, differs: ["kind"] };
-      const names = [...new Set([...Object.keys(asked), ...Object.keys(intent.asked)])].sort();
-      return { kind, recordId, differs: names.filter((name) => asked[name] !== intent.asked[name]) };
+    find,
+
+    /**
+     * The record that an earlier request made with the same arguments; undefined if there was no request.
+     * @param read returns null for a record that has been deleted
+     * @throws ApiError `intent_conflict`, which names no difference if the record has been deleted
+     */
+    async recordOf<Found>(intent: Intent, read: (id: string) => Promise<Found | null>): Promise<Found | undefined> {
+      const earlier = await find(intent);
+      if (earlier === undefined) return undefined;
+      const found = earlier.differs.length === 0 ? await read(earlier.recordId) : null;
+      if (found === null) throw intentConflict(intent, earlier);
+      return found;
     },
 
     /** Takes the intent for a record that the same database transaction creates. A duplicate key if it is taken. */

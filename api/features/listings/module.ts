@@ -2,6 +2,7 @@ import type { Connection } from "mongoose";
 
 import type { Clock } from "../../lib/clock.ts";
 import { defineFeature } from "../feature.ts";
+import { createIntents } from "../intents/intents.ts";
 import { createEndpointDirectory } from "./endpoints.ts";
 import { listListings } from "./list.ts";
 import type { ListDeps } from "./list.ts";
@@ -26,7 +27,7 @@ export const listingsModule = defineFeature({
   routes: serviceRoutes,
   create({ connection, chains, embedder, search, standings, etherPrice, clock }: ListingsModuleDeps) {
     const listings = listingModel(connection);
-    const service = new ListingService({ listings, embedder, clock });
+    const service = new ListingService({ connection, intents: createIntents(connection), listings, embedder, clock });
     const services: ServicesDeps = {
       services: service,
       warningsOf: createListingWarnings({ chains, standings, etherPrice }),

@@ -48,6 +48,7 @@ const createService = defineRoute({
     "same: `warnings` says so.",
   body: createListingBody,
   responses: { 201: writtenAnswer },
+  errors: ["intent_conflict"],
 }).handle(async ({ body, caller, operation }, { services, warningsOf }: ServicesDeps) => ({
   status: 201,
   body: await written(await services.create(caller, body, operation), caller, warningsOf),

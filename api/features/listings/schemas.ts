@@ -9,7 +9,13 @@ import {
   TITLE_MAX_LENGTH,
   WRITABLE_SERVICE_STATUSES,
 } from "../../config/constants.ts";
-import { addressOutput, networkSchema, timestampOutput, webUrlSchema } from "../../http/common-schemas.ts";
+import {
+  addressOutput,
+  intentIdSchema,
+  networkSchema,
+  timestampOutput,
+  webUrlSchema,
+} from "../../http/common-schemas.ts";
 import { pageCursor, pageLimit, queryNumber } from "../../http/query-params.ts";
 import { textSchema } from "../../http/text-schema.ts";
 import { CHILD_SLUGS } from "../categories/taxonomy.ts";
@@ -46,6 +52,7 @@ export const createListingBody = z
     callbackRequired: writableFields.callbackRequired.default(true),
     endpointUrl: writableFields.endpointUrl.default(null),
     network: networkSchema.default("base-sepolia"),
+    intentId: intentIdSchema.optional(),
   })
   .superRefine((body, context) => {
     const fault = priceFault(exactDecimal(body.price), body.currency);

@@ -1,12 +1,15 @@
 import BigNumber from "bignumber.js";
 import { Types } from "mongoose";
+import type { Connection } from "mongoose";
 import type { z } from "zod";
 
-import { isDuplicateKey } from "../../db/connection.ts";
+import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
 import { ApiError, validationError } from "../../http/errors.ts";
 import type { Caller } from "../../http/define-route.ts";
 import type { Operation } from "../../http/operation.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { askedOf } from "../intents/intents.ts";
+import type { Intent, Intents } from "../intents/intents.ts";
 import { searchTextOf, toListing } from "./listing.ts";
 import type { Listing } from "./listing.ts";
 import type { ListingModel, ListingRecord } from "./model.ts";
@@ -28,6 +31,8 @@ export interface ListingEmbedder {
 
 /** Dependencies of the listing service. */
 export interface ListingServiceDeps {
+  connection: Connection;
+  intents: Intents;
   listings: ListingModel;
   embedder: ListingEmbedder;
   clock: Clock;
@@ -47,7 +52,15 @@ export class ListingService {
     this.#deps = deps;
   }
 
-  async create(seller: Caller, { price, ...fields }: NewListing, operation: Operation): Promise<Listing> {
+  /** Lists a service, once for each intent. @throws ApiError `intent_conflict` */
+  async create(seller: Caller, { intentId, ...asked }: NewListing, operation: Operation): Promise<Listing> {
+    const { price, ...fields } = asked;
+    const intent: Intent | undefined =
+      intentId === undefined
+        ? undefined
+        : { agentId: seller.agentId, intentId, kind: "listing", asked: askedOf(asked) };
+    const listed = await this.#listedFor(intent);
+    if (listed !== undefined) return toListing(listed);
     const now = this.#deps.clock.now();
     const id = operation.newId("lst", now);
     const earlier = operation.isRepeat ? await this.#deps.listings.findById(id).lean() : null;
@@ -66,13 +79,32 @@ export class ListingService {
       updatedAt: now,
     };
     try {
-      await this.#deps.listings.create([record]);
+      await this.#store(record, intent);
       return toListing(record);
     } catch (error) {
-      // Another process ran the same operation while this one was paused.
+      // Another process ran the same operation, or a request for the same intent, while this one was paused.
       if (!isDuplicateKey(error, "_id")) throw error;
-      return toListing(await this.#find(id));
+      return toListing((await this.#listedFor(intent)) ?? (await this.#find(id)));
     }
+  }
+
+  /** Stores a listing, and takes its intent in the same transaction. A duplicate key if either exists. */
+  async #store(record: ListingRecord, intent: Intent | undefined): Promise<void> {
+    const { connection, intents, listings } = this.#deps;
+    if (intent === undefined) {
+      await listings.create([record]);
+      return;
+    }
+    await withTransaction(connection, async (session) => {
+      await intents.claim(intent, record._id, record.createdAt, session);
+      await listings.create([record], { session });
+    });
+  }
+
+  /** The listing of an intent; undefined if there is none yet. @throws ApiError `intent_conflict` */
+  async #listedFor(intent: Intent | undefined): Promise<StoredListing | undefined> {
+    if (intent === undefined) return undefined;
+    return this.#deps.intents.recordOf(intent, (id) => this.#deps.listings.findById(id, { embedding: 0 }).lean());
   }
 
   /** @throws ApiError `not_found` */

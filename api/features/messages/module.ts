@@ -7,6 +7,7 @@ import type { Logger } from "../../lib/logger.ts";
 import type { EventModel } from "../events/model.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import { defineFeature } from "../feature.ts";
+import { createIntents } from "../intents/intents.ts";
 import { FanOut, FAN_OUT_TIMINGS } from "./fan-out.ts";
 import type { FanOutTimings } from "./fan-out.ts";
 import { messageModels } from "./model.ts";
@@ -47,7 +48,8 @@ export const messagesModule = defineFeature({
     const reader = new MessageReader(connection, models, clock);
     const messagesOf: MessageReader["readByTransaction"] = (transactionId, agentId, limit) =>
       reader.readByTransaction(transactionId, agentId, limit);
-    const sender = new MessageSender({ connection, models, reader, recorder, clock, ...lookups });
+    const intents = createIntents(connection);
+    const sender = new MessageSender({ connection, intents, models, reader, recorder, clock, ...lookups });
     const fanOut = new FanOut({ connection, models, recorder, clock, log, timings, processId });
     changes.on(models.topics, () => {
       fanOut.loop.wake();

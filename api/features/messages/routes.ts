@@ -40,10 +40,11 @@ const sendMessage = defineRoute({
   description:
     "Exactly one of `toAgentId` and `topic`, and exactly one of `body` and `encrypted`. " +
     "The recipient gets the event `message.received`. 409 `inbox_full` if it has 10,000 unread messages, or 1,000 from the " +
-    "caller; a topic's subscriber with a full inbox gets the message as soon as there is room within 24 hours.",
+    "caller; a topic's subscriber with a full inbox gets the message as soon as there is room within 24 hours. " +
+    "An encrypted retry sends the same ciphertext.",
   body: sendBody,
   responses: { 201: messageAnswer },
-  errors: [...sendErrors, "encrypted_message_repeated", "indexer_unavailable"],
+  errors: [...sendErrors, "encrypted_message_repeated", "intent_conflict", "indexer_unavailable"],
 }).handle(async ({ body, caller, operation }, { messageSender }: MessageDeps) => {
   const message = await messageSender.send(caller.agentId, body, operation);
   return { status: 201, body: { success: true, data: presentMessage({ message, readAt: null }) } };

@@ -2,7 +2,7 @@ import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { z } from "zod";
 
 import { ENCRYPTION_ALGORITHM, MESSAGE_MAX_BYTES } from "../../config/constants.ts";
-import { dataOf, jsonObject, listOf, timestampOutput } from "../../http/common-schemas.ts";
+import { dataOf, intentIdSchema, jsonObject, listOf, timestampOutput } from "../../http/common-schemas.ts";
 import { pageCursor, pageLimit } from "../../http/query-params.ts";
 import { textSchema } from "../../http/text-schema.ts";
 import { EXAMPLE } from "../../http/examples.ts";
@@ -76,6 +76,7 @@ export const sendBody = z
     encrypted: encrypted.optional(),
     replyTo: recordId.optional().meta({ description: "A message that the caller has sent or received" }),
     transactionId: recordId.optional().meta({ description: "A deal of sender and recipient" }),
+    intentId: intentIdSchema.optional(),
   })
   .superRefine(({ toAgentId, topic, body, encrypted: content, contentType: type, transactionId }, context) => {
     const issue = (field: string, message: string) => {

@@ -7,6 +7,8 @@ import type { Operation } from "../../http/operation.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { sha256Hex } from "../../lib/ids.ts";
 import type { Announcement, EventRecorder } from "../events/recorder.ts";
+import { askedOf } from "../intents/intents.ts";
+import type { Intent, Intents } from "../intents/intents.ts";
 import { toInboxEntry, takePlace } from "./inboxes.ts";
 import type { MessageModels, MessageRecord } from "./model.ts";
 import { toEventBody } from "./presenter.ts";
@@ -19,6 +21,7 @@ const UCP_CONTENT_TYPE = "application/ucp+json";
 /** Dependencies of the sender. */
 export interface MessageSenderDeps {
   connection: Connection;
+  intents: Intents;
   models: MessageModels;
   reader: Pick<MessageReader, "read">;
   recorder: Pick<EventRecorder, "record">;
@@ -59,13 +62,14 @@ export class MessageSender {
 
   /**
    * @throws ApiError `recipient_not_found`, `not_found` for `replyTo` and `transactionId`, `transaction_not_funded`,
-   * `inbox_full`, `encrypted_message_repeated`
+   * `inbox_full`, `encrypted_message_repeated`, `intent_conflict`
    */
   send(
     fromAgentId: string,
-    { body, encrypted, contentType, ...fields }: z.output<typeof sendBody>,
+    { intentId, ...asked }: z.output<typeof sendBody>,
     operation: Operation,
   ): Promise<MessageRecord> {
+    const { body, encrypted, contentType, ...fields } = asked;
     const { toAgentId = null, topic = null, replyTo = null, transactionId = null } = fields;
     const message: MessageRecord = {
       ...this.#base(fromAgentId, operation),
@@ -81,7 +85,13 @@ export class MessageSender {
       const parts = [toAgentId, encrypted.ephemeralPublicKey, encrypted.iv];
       message.encryptionId = sha256Hex(parts.join("|"));
     }
-    return this.#store(message, operation);
+    if (intentId === undefined) return this.#store(message, operation);
+    return this.#store(message, operation, {
+      agentId: fromAgentId,
+      intentId,
+      kind: "message",
+      asked: askedOf(asked),
+    });
   }
 
   /** Same errors as `send`. */
@@ -154,22 +164,31 @@ export class MessageSender {
     return published;
   }
 
-  async #store(message: MessageRecord, operation: Operation): Promise<MessageRecord> {
-    const { _id, toAgentId, topic } = message;
+  /** The message of an intent; undefined if there is none yet. @throws ApiError `intent_conflict` */
+  async #sentFor(intent: Intent | undefined): Promise<MessageRecord | undefined> {
+    if (intent === undefined) return undefined;
+    return this.#deps.intents.recordOf(intent, (id) => this.#messages.findById(id).lean());
+  }
+
+  async #store(message: MessageRecord, operation: Operation, intent?: Intent): Promise<MessageRecord> {
+    const { _id, toAgentId, topic, createdAt } = message;
+    const same = await this.#sentFor(intent);
+    if (same !== undefined) return same;
     const earlier = operation.isRepeat ? await this.#messages.findById(_id).lean() : null;
     if (earlier !== null) return earlier;
     if (toAgentId !== null) await this.#checkRecipient(toAgentId);
     await this.#checkReferences(message);
     try {
       return await withTransaction(this.#deps.connection, async (session) => {
+        if (intent !== undefined) await this.#deps.intents.claim(intent, _id, createdAt, session);
         if (topic !== null) return this.#publish(message, topic, session);
         if (toAgentId !== null) await this.#deliver(message, toAgentId, session);
         return message;
       });
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
-      // Another process ran the same operation while this one was paused.
-      const sent = await this.#messages.findById(_id).lean();
+      // Another process ran the same operation, or a request for the same intent, while this one was paused.
+      const sent = (await this.#sentFor(intent)) ?? (await this.#messages.findById(_id).lean());
       if (sent !== null) return sent;
       if (isDuplicateKey(error, "encryptionId")) throw new ApiError("encrypted_message_repeated");
       throw error;

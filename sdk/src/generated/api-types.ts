@@ -117,6 +117,7 @@ export type ServiceRequest = {
    */
   endpointUrl?: string | null;
   network?: Network;
+  intentId?: IntentId;
 };
 
 export type CategorySlug =
@@ -161,6 +162,11 @@ export type CategorySlug =
   | "analytics"
   | "marketing"
   | "other";
+
+/**
+ * Yours for ever: each retry sends the same value and gets the same record as it stands now. Another purpose takes another value
+ */
+export type IntentId = string;
 
 export type ServiceChange = {
   title?: Name;
@@ -259,11 +265,6 @@ export type CheckoutRequest = {
    */
   again?: boolean;
 };
-
-/**
- * Yours for ever: send the same value with every retry, another only for a different purpose
- */
-export type IntentId = string;
 
 export type FundRequest = {
   txHash: Bytes32;
@@ -479,6 +480,7 @@ export type MessageRequest = {
    * A deal of sender and recipient
    */
   transactionId?: string;
+  intentId?: IntentId;
 };
 
 export type EncryptedContent = {
@@ -1328,6 +1330,25 @@ export type ListingWarning = {
   text: string;
 };
 
+export type IntentConflictError = {
+  success: false;
+  error: string;
+  code: "intent_conflict";
+  details?: {
+    intentId: string;
+    kind: "deal" | "listing" | "message";
+    /**
+     * What was made under the intent, such as a transaction
+     */
+    id: string;
+    escrowId?: string;
+    /**
+     * Names of the arguments that differ; empty if the record has been deleted
+     */
+    differs: Array<string>;
+  };
+};
+
 export type ListedServicePage = {
   success: true;
   data: Array<ListedService>;
@@ -1721,25 +1742,6 @@ export type TestnetGraduationRequiredError = {
   details?: {
     onChainScore: number;
     graduationScore: number;
-  };
-};
-
-export type IntentConflictError = {
-  success: false;
-  error: string;
-  code: "intent_conflict";
-  details?: {
-    intentId: string;
-    kind: "deal" | "listing" | "message";
-    /**
-     * What was made under the intent, such as a transaction
-     */
-    id: string;
-    escrowId?: string;
-    /**
-     * Names of the arguments that differ
-     */
-    differs: Array<string>;
   };
 };
 
@@ -4415,7 +4417,7 @@ export type ListingsCreateErrors = {
   /**
    * Conflict
    */
-  409: IdempotencyError | PaymentIdentifierReusedError;
+  409: IdempotencyError | PaymentIdentifierReusedError | IntentConflictError;
   /**
    * Too Many Requests
    */
@@ -7449,6 +7451,7 @@ export type MessagesSendErrors = {
     | PaymentIdentifierReusedError
     | EncryptedMessageRepeatedError
     | InboxFullError
+    | IntentConflictError
     | TransactionNotFundedError;
   /**
    * Too Many Requests

@@ -46,7 +46,13 @@ export function bodyCases(scene: () => Scene): BodyCase[] {
       key: sellerKey,
       body: () => listingBody(),
       required: ["title", "description", "category", "price", "priceUnit"],
-      faults: [...listingFaults, ["status", ["active"]], ["id", ["lst_mine"]], ["sellerAgentId", ["agt_other"]]],
+      faults: [
+        ...listingFaults,
+        ["intentId", [7, null, "", "two words", "ü", "a".repeat(129)]],
+        ["status", ["active"]],
+        ["id", ["lst_mine"]],
+        ["sellerAgentId", ["agt_other"]],
+      ],
     },
     {
       name: "PATCH services/{id}",
@@ -55,7 +61,12 @@ export function bodyCases(scene: () => Scene): BodyCase[] {
       key: sellerKey,
       body: () => ({ price: 3 }),
       required: [],
-      faults: [...listingFaults, ["status", [7, null, "inactive", "archived", "ACTIVE"]], ["id", ["lst_mine"]]],
+      faults: [
+        ...listingFaults,
+        ["status", [7, null, "inactive", "archived", "ACTIVE"]],
+        ["id", ["lst_mine"]],
+        ["intentId", ["mine"]],
+      ],
     },
     {
       name: "POST services/{id}/visibility",

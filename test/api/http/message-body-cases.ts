@@ -168,6 +168,7 @@ export function messageCases(scene: () => Scene): BodyCase[] {
         ["encrypted", ["text", 7, null, []]],
         ["replyTo", [7, null, "", LONG]],
         ["transactionId", [7, null, "", LONG]],
+        ["intentId", [7, null, "", "two words", "ü", "a".repeat(129)]],
         ["fromAgentId", ["agt_other"]],
       ],
     },

@@ -1,12 +1,12 @@
 // What happens between two steps of a request, with the other party's step in exactly that place.
 import { assert } from "chai";
 
+import { createIntents } from "../../../api/features/intents/intents.ts";
 import { listListings } from "../../../api/features/listings/list.ts";
 import { ListingService } from "../../../api/features/listings/service.ts";
 import { listListingsQuery } from "../../../api/features/listings/schemas.ts";
 import type { Caller } from "../../../api/http/define-route.ts";
 import { ApiError } from "../../../api/http/errors.ts";
-import { systemClock } from "../../../api/lib/clock.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";
@@ -34,7 +34,14 @@ describe("a listing that changes during a request", () => {
         return null;
       },
     };
-    const service = new ListingService({ listings: listings(), embedder, clock: systemClock });
+    const { connection, clock } = api.container;
+    const service = new ListingService({
+      connection,
+      intents: createIntents(connection),
+      listings: listings(),
+      embedder,
+      clock,
+    });
     const error = await rejectionOf(service.change(caller(), id, { title: "Another title" }), ApiError);
     assert.strictEqual(error.code, "service_archived");
     const { body } = await read(id);
