@@ -123,10 +123,11 @@ describe("a deal through the tools", () => {
 
   it("isn't another purchase when the same intent comes with other arguments", async () => {
     const wish = order();
-    await buyer.ask("hire", wish);
-    const { code, whatToDo } = await buyer.refusal("hire", { ...wish, quantity: 2 });
-    assert.strictEqual(code, "intent_conflict");
-    assert.match(whatToDo, /new intentId|different purchase/);
+    const { dealId } = await buyer.ask("hire", wish);
+    const refused = await buyer.refusal("hire", { ...wish, quantity: 2 });
+    assert.include(refused, { code: "intent_conflict", dealId });
+    assert.include(refused.message, "differs in quantity");
+    assert.match(refused.whatToDo, /new intentId/);
     assert.strictEqual(await spent(), 2_500_000n);
   });
 

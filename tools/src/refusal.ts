@@ -1,3 +1,5 @@
+import { z } from "zod";
+
 import { ApiError, ContractRevertedError, DealEndedError, isTransient, RefusedError } from "../../sdk/src/index.ts";
 import { visibleText } from "./untrusted.ts";
 
@@ -41,7 +43,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   insufficient_token_balance: "Put the missing tokens into the wallet, then repeat the call with the same intentId.",
   idempotency_key_reused:
     "Repeat with exactly the earlier arguments, or choose a new intentId for a different purchase.",
-  intent_conflict: "This intentId has made a record already. Use a new intentId only for a different purchase.",
+  intent_conflict: "Repeat with exactly the earlier arguments. Use a new intentId only for a different purpose.",
   looks_like_a_repeat: "Read the named deal first. Only if you really want a second one, repeat with again: true.",
   recipient_not_found: "Check the agent id of the recipient.",
   inbox_full: "Wait until the recipient has read messages.",
@@ -94,18 +96,32 @@ function ofService(error: ApiError): Refusal {
   };
 }
 
-/** The fields and bounds that a validation error names. */
+/** Ids are made by the service and have no other characters. */
+const recordId = z.string().regex(/^[a-z0-9_]{1,64}$/);
+/** What has been made under an intent, as far as it is one word each. */
+const conflictSchema = z.object({
+  kind: z.enum(["deal", "listing", "message"]),
+  id: recordId,
+  differs: z.array(z.string().regex(/^[a-zA-Z]{1,40}$/)),
+});
+
+/** The fields and bounds that a validation error names, or what differs from the first request of an intent. */
 function issuesOf({ code, details }: ApiError): string[] {
+  if (code === "intent_conflict") {
+    const { data: first } = conflictSchema.safeParse(details);
+    if (first === undefined) return [];
+    const how = first.differs.length === 0 ? "" : `, which differs in ${first.differs.join(", ")}`;
+    return [`it made the ${first.kind} ${first.id}${how}`];
+  }
   if (code !== "validation_error" || !Array.isArray(details)) return [];
   const issues = details as { path?: unknown; message?: unknown }[];
   return [issues.map(({ path, message }) => `${String(path)}: ${String(message)}`).join("; ")];
 }
 
-/** Ids are made by the service and have no other characters. */
 function dealOf(details: unknown): string | undefined {
-  if (typeof details !== "object" || details === null) return undefined;
-  const { transactionId } = details as { transactionId?: unknown };
-  return typeof transactionId === "string" && /^[a-z0-9_]{1,64}$/.test(transactionId) ? transactionId : undefined;
+  const { data: first } = conflictSchema.safeParse(details);
+  if (first !== undefined) return first.kind === "deal" ? first.id : undefined;
+  return z.object({ transactionId: recordId }).safeParse(details).data?.transactionId;
 }
 
 function refusal(code: string, message: string, whatToDo: string): Refusal {
