@@ -1,13 +1,28 @@
-import type { Deal, TransactionWithActions } from "../../sdk/src/index.ts";
+import type { Deal, Listing, TransactionWithActions } from "../../sdk/src/index.ts";
 import { ToolRefusal } from "./refusal.ts";
 
 /** A move of a deal on chain. `fund` is two calls: the approval and the escrow. */
 export type Move =
   "fund" | "submitDelivery" | "accept" | "openDispute" | "finalize" | "claimAbandoned" | "refund" | "resolveExpired";
 
+/** What a caller of `hire` ordered. A signer with limits holds the terms of the deal against it. */
+export interface Order {
+  intentId: string;
+  /** As the service shows it now. */
+  listing: Listing;
+  /** Symbol of the token. */
+  token: string;
+  quantity: number;
+  request: Record<string, unknown> | undefined;
+  criteria: { schema?: Record<string, unknown> | undefined; checks?: string[] | undefined } | undefined;
+  deliverWithinSeconds: number | undefined;
+}
+
 /** What a move needs. */
 export interface MoveOptions {
   timeoutMs: number;
+  /** Of `fund`. */
+  order?: Order | undefined;
   /** Of `fund`: the largest deposit in token units. */
   maxAmount?: bigint | undefined;
   /** Of `submitDelivery`: the result. */

@@ -7,6 +7,7 @@ import { requireAgent } from "../context.ts";
 import type { ToolContext } from "../context.ts";
 import { money, parseAmount } from "../money.ts";
 import { ToolRefusal } from "../refusal.ts";
+import type { Order } from "../signer.ts";
 import { defineTool, intentId, jsonObject, recordId, SPENDS } from "../tool.ts";
 import { untrusted } from "../untrusted.ts";
 import { Deadline, moveOutput, presentMoved, settle } from "./outcome.ts";
@@ -70,7 +71,9 @@ export const hire = defineTool({
     await checkTerms(deal, listing, input, maxAmount);
     const record = await deal.read();
     if (record.status === "expired") throw quoteExpired(deal.transactionId);
-    const paid = await pay(context, deal, record, { txHash: input.txHash, maxAmount, deadline });
+    const { intentId: intent, token, quantity, request, criteria, deliverWithinSeconds } = input;
+    const order = { intentId: intent, listing, token, quantity, request, criteria, deliverWithinSeconds };
+    const paid = await pay(context, deal, record, { txHash: input.txHash, maxAmount, order, deadline });
     if (paid.result !== "done") return presentMoved(agent, await deal.read(), paid);
     await waitForDelivery(deal, Math.min(input.waitSeconds * 1_000, deadline.leftMs));
     const latest = await deal.read();
@@ -89,11 +92,11 @@ async function pay(
   context: ToolContext,
   deal: Deal,
   { status }: TransactionWithActions,
-  { txHash, maxAmount, deadline }: { txHash: string | undefined; maxAmount: bigint; deadline: Deadline },
+  { txHash, deadline, ...bounds }: { txHash: string | undefined; maxAmount: bigint; order: Order; deadline: Deadline },
 ): Promise<Ending> {
   if (PAID.includes(status)) return { result: "done" };
   const timeoutMs = deadline.leftMs;
-  if (txHash === undefined) return settle(context, deal, { move: "fund", reached: PAID }, { timeoutMs, maxAmount });
+  if (txHash === undefined) return settle(context, deal, { move: "fund", reached: PAID }, { timeoutMs, ...bounds });
   try {
     await deal.reportFunding(txHash as Hex, { timeoutMs });
     return { result: "done" };
