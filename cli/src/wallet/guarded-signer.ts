@@ -9,14 +9,7 @@ import {
   EscrowContract,
   RefusedError,
 } from "../../../sdk/src/index.ts";
-import type {
-  Deal,
-  EscrowMove,
-  EscrowState,
-  NetworkStatus,
-  TransactionStatus,
-  Wallet,
-} from "../../../sdk/src/index.ts";
+import type { Deal, EscrowState, NetworkStatus, TransactionStatus, Wallet } from "../../../sdk/src/index.ts";
 import { notPossible, ToolRefusal } from "../../../tools/src/index.ts";
 import type { CallToSign, Move, MoveOptions, Order, SignatureRequest, Signer } from "../../../tools/src/index.ts";
 import type { GuardedAccount, PermittedCall } from "./guarded-account.ts";

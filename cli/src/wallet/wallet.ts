@@ -64,6 +64,8 @@ export interface NewWallet {
 export interface OpenOptions {
   place: WalletPlace;
   password: string;
+  /** Whether calls beyond the daily budgets are paid for by x402, within the limits. Needs `@x402/core` and `@x402/evm`. */
+  paysForCalls?: boolean | undefined;
   /** How often a wallet asks its node for a block, in milliseconds. */
   pollingMs?: number | undefined;
   now?: (() => Date) | undefined;
@@ -98,6 +100,7 @@ export interface OpenWallet {
 const KEYSTORE = "keystore.json";
 const PINS = "pins.json";
 const LIMITS = "limits.json";
+const NO_BOUND = 10n ** 18n;
 
 /**
  * Makes a wallet, or imports one, and pins what the service says of its networks. A second call after a crash completes the
@@ -151,8 +154,12 @@ export async function openWallet(options: OpenOptions): Promise<OpenWallet> {
     },
   });
   const escrowContracts = Object.fromEntries(pins.networks.map(({ network, escrow }) => [network, escrow]));
-  const market = new Marketplace({ url: pins.url, publicUrl: pins.publicUrl, escrowContracts });
   const walletOn = (pin: NetworkPin): Wallet => walletClient(account, pin, pollingMs);
+  const payer = options.paysForCalls === true ? pins.networks.find(({ payments }) => payments !== null) : undefined;
+  // The guard counts each payment in the ledger, before it signs. The client's own bounds would count for one process alone.
+  const bounds = { maxPerCallUsd: NO_BOUND, maxPerDayUsd: NO_BOUND };
+  const payments = payer === undefined ? undefined : { wallet: walletOn(payer), ...bounds };
+  const market = new Marketplace({ url: pins.url, publicUrl: pins.publicUrl, escrowContracts, payments });
   const readNetworks = (): Promise<NetworkStatus[]> => market.networks();
   const parts = { account, pins, limits, ledger, walletOn, readNetworks };
   return {
