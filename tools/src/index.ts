@@ -10,7 +10,7 @@ export type { Money } from "./money.ts";
 export { toRefusal, ToolRefusal } from "./refusal.ts";
 export type { Refusal } from "./refusal.ts";
 export { callerSigner, notPossible, walletSigner } from "./signer.ts";
-export type { CallToSign, Move, MoveOptions, Order, SignatureRequest, Signer } from "./signer.ts";
+export type { CallToSign, Move, MoveOptions, Order, ShownService, SignatureRequest, Signer } from "./signer.ts";
 export type { Tool, ToolHints, ToolResult } from "./tool.ts";
 export { untrusted, visibleText } from "./untrusted.ts";
 export type { Cut, Origin, Untrusted } from "./untrusted.ts";

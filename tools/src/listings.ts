@@ -40,12 +40,13 @@ export const searchServices = defineTool({
   output: z.looseObject({
     services: z.array(z.looseObject({ serviceId: z.string(), price: priceOutput, needsCallback: z.boolean() })),
   }),
-  async work({ market }, { query, maxPriceUsd, minTrust, limit }) {
+  async work({ market, signer }, { query, maxPriceUsd, minTrust, limit }) {
     const filters = {
       ...(maxPriceUsd === undefined ? {} : { maxPrice: maxPriceUsd }),
       ...(minTrust === undefined ? {} : { minTrustScore: minTrust }),
     };
     const found = await market.discover(query, filters, { limit });
+    for (const service of found) signer.noteShown?.(service);
     return {
       services: found.map((result) => ({
         ...presentOffer(result.serviceId, result),
@@ -69,6 +70,7 @@ export const getService = defineTool({
   output: z.looseObject({ serviceId: z.string(), status: z.string(), price: priceOutput, needsCallback: z.boolean() }),
   async work(context, { serviceId }) {
     const listing = await requireAgent(context).listings.get(serviceId);
+    context.signer.noteShown?.({ ...listing, serviceId });
     return {
       ...presentOffer(listing.id, listing, WHOLE_BYTES),
       category: listing.category,

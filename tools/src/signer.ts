@@ -48,8 +48,19 @@ export type SignatureRequest = {
   validUntil: string | null;
 };
 
+/** A service as a tool has shown it to the caller. Search doesn't show the seller's wallet. */
+export interface ShownService extends Pick<
+  Listing,
+  "sellerAgentId" | "price" | "priceUnit" | "currency" | "category" | "network"
+> {
+  serviceId: string;
+  sellerAddress?: string | undefined;
+}
+
 /** Makes moves on chain, with a wallet of its own or by asking for the caller's. */
 export interface Signer {
+  /** Takes down what the caller has seen of a service, for a signer that holds a deal against it. */
+  noteShown?(service: ShownService): void;
   /**
    * Makes a move that hasn't been made yet, and waits for its block.
    * @returns what has to be signed, or undefined once the move is made

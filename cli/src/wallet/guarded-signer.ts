@@ -11,7 +11,15 @@ import {
 } from "../../../sdk/src/index.ts";
 import type { Deal, EscrowState, NetworkStatus, TransactionStatus, Wallet } from "../../../sdk/src/index.ts";
 import { notPossible, ToolRefusal } from "../../../tools/src/index.ts";
-import type { CallToSign, Move, MoveOptions, Order, SignatureRequest, Signer } from "../../../tools/src/index.ts";
+import type {
+  CallToSign,
+  Move,
+  MoveOptions,
+  Order,
+  ShownService,
+  SignatureRequest,
+  Signer,
+} from "../../../tools/src/index.ts";
 import type { GuardedAccount, PermittedCall } from "./guarded-account.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Limits } from "./limits.ts";
@@ -63,6 +71,9 @@ const FUNDED: readonly TransactionStatus[] = [
   "abandoned",
 ];
 
+/** Services that a process remembers as they were shown. */
+const MAX_SHOWN = 10_000;
+
 /** A deal on a pinned network. */
 interface Checked {
   deal: Deal;
@@ -82,6 +93,9 @@ export function limitedSigner(parts: LimitedSignerParts): Signer {
   const signer = new LimitedSigner(parts);
   let last: Promise<unknown> = Promise.resolve();
   return {
+    noteShown: (service) => {
+      signer.noteShown(service);
+    },
     move(deal, move, options) {
       const turn = last.then(() => signer.move(deal, move, options));
       last = turn.catch(() => undefined);
@@ -93,9 +107,31 @@ export function limitedSigner(parts: LimitedSignerParts): Signer {
 class LimitedSigner {
   readonly #parts: LimitedSignerParts;
   #networksChecked: Promise<void> | undefined;
+  readonly #shown = new Map<string, ShownService>();
 
   constructor(parts: LimitedSignerParts) {
     this.#parts = parts;
+  }
+
+  noteShown(service: ShownService): void {
+    const known = this.#shown.get(service.serviceId);
+    // The newest last, so that the oldest is forgotten.
+    this.#shown.delete(service.serviceId);
+    this.#shown.set(service.serviceId, { ...known, ...service });
+    const [oldest] = this.#shown.keys();
+    if (this.#shown.size > MAX_SHOWN && oldest !== undefined) this.#shown.delete(oldest);
+  }
+
+  /** Holds a listing against what tools have shown of it in this process. @throws ToolRefusal `other_terms` */
+  #requireShown(deal: Deal, { listing }: Order): void {
+    const shown = this.#shown.get(listing.id);
+    if (shown === undefined) return;
+    for (const field of ["sellerAgentId", "price", "priceUnit", "currency", "category", "network"] as const) {
+      if (shown[field] !== listing[field]) throw otherTerms(deal, `the service was shown with another ${field}`);
+    }
+    if (shown.sellerAddress !== undefined && !isSame(shown.sellerAddress, listing.sellerAddress)) {
+      throw otherTerms(deal, "the service was shown with another sellerAddress");
+    }
   }
 
   async move(deal: Deal, move: Move, options: MoveOptions): Promise<SignatureRequest | undefined> {
@@ -146,6 +182,7 @@ class LimitedSigner {
       if (this.#parts.isDryRun !== true) await deal.waitForStatus(FUNDED, { timeoutMs: left() });
       return undefined;
     }
+    this.#requireShown(deal, order);
     const usd = await checkOrder({ deal, order, pin, token, wallet });
     const purchase = purchaseOf(checked, order, usd);
     const allowed = await readContract(wallet, {

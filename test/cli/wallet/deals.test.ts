@@ -204,6 +204,17 @@ describe("a wallet with limits", () => {
       });
     }
 
+    it("signs nothing for a service that was shown otherwise, although the service lies consistently", async () => {
+      const category = "translation";
+      const [ofService, ofTerms] = [ofListing({ category }), ofCriteria({ category })];
+      const lie: Lie = async (path, body) => ofTerms(path, ofService(path, body));
+      await buyer.caller.ask("get_service", { serviceId: market.serviceId });
+      const sentBefore = await sent();
+      const error = await rejectionOf(payLied(lie), ToolRefusal);
+      assert.include(error.message, "shown with another category");
+      assert.strictEqual(await sent(), sentBefore);
+    });
+
     it("signs nothing for an escrow id that another deal has", async () => {
       const { dealId } = await buyer.caller.ask("hire", order());
       const { escrowId } = (await agentOf(buyer).deal(String(dealId))).terms;
