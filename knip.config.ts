@@ -13,6 +13,8 @@ export default {
     ...commands,
     // What the package of sdk/ exports.
     "sdk/src/{index,webhooks}.ts",
+    // Started by `npm start -- --agents`.
+    "scripts/town/main.ts",
     // The program of cli/.
     "cli/src/main.ts",
     // What the package of tools/ exports.

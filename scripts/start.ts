@@ -1,7 +1,7 @@
 // `npm start`: runs the whole marketplace on loopback.
 import { join, relative } from "node:path";
 
-import { portNumber, readArguments } from "./command/arguments.ts";
+import { portNumber, readArguments, refuseArguments } from "./command/arguments.ts";
 import type { StackFacts } from "./local/facts.ts";
 import { ROOT } from "./local/paths.ts";
 import { SERVICES } from "./local/services.ts";
@@ -9,10 +9,11 @@ import { PORTS_PER_STACK } from "./local/stack-ports.ts";
 import { startStack } from "./local/stack.ts";
 import { StackStoppedError } from "./local/supervisor.ts";
 
-const HELP = `usage: npm start -- [--fresh] [--port-base N] [--only SERVICES] [--dir DIR]
+const HELP = `usage: npm start -- [--agents] [--fresh] [--port-base N] [--only SERVICES] [--dir DIR]
 
 Starts both chains with the contracts, the subgraph, MongoDB, the API and its worker, and resumes where the last run
 stopped. Ctrl-C stops everything. All services listen on loopback except graph-node, which can't be bound to one address.
+  --agents           also start scripted buyers and sellers to practise with; they need all services
   --fresh            start from scratch: removes the data of earlier runs
   --port-base N      use the ports from N instead of 3000 (API, or PORT), 8545, 8546 (chains) and 8547 to 8559
   --only SERVICES    start only these and what they need, separated by commas: ${SERVICES.join(", ")}
@@ -54,12 +55,16 @@ function summary(facts: StackFacts, factsPath: string): string {
 }
 
 const { values } = readArguments(HELP, {
+  agents: { type: "boolean" },
   fresh: { type: "boolean" },
   "port-base": { type: "string" },
   only: { type: "string" },
   dir: { type: "string", default: join(ROOT, ".local") },
   json: { type: "boolean" },
 });
+
+if (values.agents === true && values.only !== undefined)
+  refuseArguments("--agents needs all services, so it goes without --only.");
 
 const portBase = values["port-base"];
 const apiPort = process.env["PORT"] ?? "";
@@ -85,6 +90,7 @@ try {
     apiPort: apiPort === "" ? undefined : portNumber("PORT", apiPort),
     only: values.only?.split(",").map((name) => name.trim()),
     fresh: values.fresh,
+    agents: values.agents,
     contracts: "deployed",
     log,
     signal: interruption.signal,

@@ -268,3 +268,8 @@ function firstLine(error: unknown): string {
   const lines = (stderr === undefined || stderr === "" ? message : stderr).trim().split("\n");
   return lines.find((line) => line.startsWith("ERROR")) ?? lines[0] ?? message;
 }
+
+/** The API's database when the server's address names none. */
+export function withDatabase(uri: string): string {
+  return uri.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?(\?.*)?$/, "$1/marketplace$2");
+}

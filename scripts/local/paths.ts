@@ -36,4 +36,5 @@ export const SCRIPTS = {
   tsc: join(MODULES, "typescript", "bin", "tsc"),
   api: join(ROOT, "api", "server.ts"),
   worker: join(ROOT, "api", "worker.ts"),
+  town: join(ROOT, "scripts", "town", "main.ts"),
 } as const;

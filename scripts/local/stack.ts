@@ -9,7 +9,7 @@ import type { ContractScope } from "./contracts.ts";
 import { contractFacts, testAccounts, writeFacts } from "./facts.ts";
 import type { StackFacts } from "./facts.ts";
 import { awaitDummy, graphNodeService, hurryChainHeadListener, serveIpfsVersion, subgraphUrl } from "./graph-node.ts";
-import { findMongo, mongoService, mongoUri } from "./mongo.ts";
+import { findMongo, mongoService, mongoUri, withDatabase } from "./mongo.ts";
 import { CHAIN_IDS, NETWORKS } from "./networks.ts";
 import type { NetworkName } from "./networks.ts";
 import { orphanBlocksFile, serveOrphanBlocks } from "./orphan-blocks.ts";
@@ -25,6 +25,7 @@ import { stackPorts } from "./stack-ports.ts";
 import type { StackPorts } from "./stack-ports.ts";
 import { compileSubgraph, renderDummySubgraph, renderSubgraph } from "./subgraph-build.ts";
 import { StackStoppedError, Supervisor } from "./supervisor.ts";
+import { townService } from "./town-service.ts";
 
 /** The services to start, and where. */
 export interface StackOptions {
@@ -43,6 +44,8 @@ export interface StackOptions {
    * CPU time that it takes when idle.
    */
   readonly disposable?: boolean | undefined;
+  /** Start the scripted buyers and sellers too; they need every other service. */
+  readonly agents?: boolean | undefined;
   /** Contracts to compile; all by default, as tests need them. */
   readonly contracts?: ContractScope | undefined;
   /** Receives a line for each step. */
@@ -69,7 +72,17 @@ export interface Stack {
 const FIRST_TOLD_MS = 3_000;
 const STILL_AT_WORK_MS = 10_000;
 /** Files and folders that `--fresh` removes from a stack's directory. The logs stay. */
-const DATA = ["chains", "deployments", "mongo", "postgres", "search", "subgraph", "secrets.json", "stack.json"];
+const DATA = [
+  "chains",
+  "deployments",
+  "mongo",
+  "postgres",
+  "search",
+  "subgraph",
+  "secrets.json",
+  "stack.json",
+  "town.json",
+];
 
 /**
  * Starts the local stack and waits until all of it is ready. It resumes where an earlier run in the same directory
@@ -85,9 +98,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   mkdirSync(dir, { recursive: true });
   const log = options.log ?? (() => undefined);
   const supervisor = await Supervisor.open(dir, log);
-  const { disposable: isDisposable = false, contracts = "all" } = options;
+  const { disposable: isDisposable = false, agents: hasAgents = false, contracts = "all" } = options;
   const ports = stackPorts(options.portBase, options.apiPort);
-  const start = new StackStart({ supervisor, services, ports, dir, env, log, isDisposable, contracts });
+  const start = new StackStart({ supervisor, services, ports, dir, env, log, isDisposable, hasAgents, contracts });
   const stop = async (): Promise<void> => {
     await supervisor.stop(log);
     await start.end();
@@ -122,6 +135,7 @@ interface StartOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: (line: string) => void;
   readonly isDisposable: boolean;
+  readonly hasAgents: boolean;
   readonly contracts: ContractScope;
 }
 
@@ -134,10 +148,11 @@ class StackStart {
   readonly #env: Readonly<Record<string, string | undefined>>;
   readonly #log: (line: string) => void;
   readonly #isDisposable: boolean;
+  readonly #hasAgents: boolean;
   readonly #contracts: ContractScope;
   readonly #ends: (() => unknown)[] = [];
 
-  constructor({ supervisor, services, ports, dir, env, log, isDisposable, contracts }: StartOptions) {
+  constructor({ supervisor, services, ports, dir, env, log, isDisposable, hasAgents, contracts }: StartOptions) {
     this.#supervisor = supervisor;
     this.#services = services;
     this.#ports = ports;
@@ -145,6 +160,7 @@ class StackStart {
     this.#env = env;
     this.#log = log;
     this.#isDisposable = isDisposable;
+    this.#hasAgents = hasAgents;
     this.#contracts = contracts;
   }
 
@@ -168,7 +184,9 @@ class StackStart {
     await this.#startApi(facts, downloadsDir);
     if (!this.#services.has("api")) return facts;
     const api = `http://127.0.0.1:${String(this.#ports.api)}`;
-    return { api, apiDocs: `${api}/docs`, ...facts };
+    const whole = { api, apiDocs: `${api}/docs`, ...facts };
+    if (this.#hasAgents) await this.#startTown(whole);
+    return whole;
   }
 
   /** Stops what isn't a separate process. */
@@ -330,6 +348,11 @@ class StackStart {
     await Promise.all(starting);
   }
 
+  async #startTown(facts: StackFacts): Promise<void> {
+    const service = townService(writeFacts(this.#dir, facts), this.#dir);
+    await this.#step("buyers and sellers of the town", () => this.#supervisor.start(service));
+  }
+
   /** A value for each network; the suffix is the network's name in environment variables. */
   #each(valueOf: (network: NetworkName, suffix: string) => string | undefined): Record<NetworkName, string> {
     return {
@@ -380,9 +403,4 @@ class StackStart {
     this.#log(`${name}: ${result === "unchanged" ? "nothing to do" : `done after ${seconds} s`}`);
     return result;
   }
-}
-
-/** The API's database when the server's address names none. */
-function withDatabase(uri: string): string {
-  return uri.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?(\?.*)?$/, "$1/marketplace$2");
 }
