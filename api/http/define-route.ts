@@ -7,6 +7,7 @@ import type { CallClass, RateClass } from "../config/constants.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { Operation } from "./operation.ts";
+import type { RouteScope, Scope } from "./scopes.ts";
 import type { Tag } from "./tags.ts";
 
 export type HttpMethod = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
@@ -48,6 +49,8 @@ export interface Caller {
   agentId: string;
   walletAddress: `0x${string}`;
   keyId: string;
+  /** What the key's mandate lets it do; undefined for a key without a mandate, which may call every route. */
+  scopes?: readonly Scope[];
 }
 
 type CallerOf<Auth extends AuthPolicy> = Auth extends "apiKey" | "bearerKey"
@@ -114,6 +117,8 @@ interface RouteSpec<
 > {
   /** Unique name, such as `webhooks.redeliver`: the operation's id in the API description, and so its name in generated clients. */
   name: `${string}.${string}`;
+  /** What a key with a mandate needs. A new route is closed to such keys unless its author decides otherwise: `none`. */
+  scope: RouteScope;
   method: HttpMethod;
   /** Full path with `{parameters}`. A path under `/api/v1` is also served under `/v1`. */
   path: string;
@@ -195,6 +200,7 @@ export type HandlerResult = { status: number; headers?: Readonly<Record<string, 
 /** A route as the pipeline runs it; its handler asks for `Deps`. */
 export interface RouteDefinition<Deps> {
   name: string;
+  scope: RouteScope;
   method: HttpMethod;
   path: string;
   tag: Tag;
@@ -233,7 +239,7 @@ const NO_BODY = z.strictObject({}).meta({ id: "EmptyRequest", examples: [{}] });
  * Declares a route: its input, its answers and its errors. `.handle` adds the handler.
  * @example
  * export const readService = defineRoute({
- *   name: "listings.read", method: "GET", path: "/api/v1/services/{id}", tag: "Services", summary: "Reads a service",
+ *   name: "listings.read", scope: "read", method: "GET", path: "/api/v1/services/{id}", tag: "Services", summary: "Reads a service",
  *   auth: "apiKey", limitClass: "general", budget: "api",
  *   params: z.strictObject({ id: serviceId }),
  *   responses: { 200: z.object({ success: z.literal(true), data: serviceSchema }) },

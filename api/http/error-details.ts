@@ -67,6 +67,10 @@ export const ERROR_DETAILS = {
     required: text.optional(),
     needed: text.optional(),
   }),
+  scope_not_granted: z.object({
+    accepted: z.array(text).meta({ description: "Scopes of which the key needs one; empty if keys with a mandate can't do it" }),
+    granted: z.array(text).meta({ description: "The key's scopes" }),
+  }),
   recipient_not_found: z.object({ toAgentId: text }),
   not_found: z.record(text, text).meta({ description: "The id that leads nowhere, by its name" }),
   delivery_already_submitted: z.object({ deliveryProof: text.nullable(), given: text }),

@@ -34,6 +34,7 @@ const PLAIN: readonly ErrorCode[] = [
   "invalid_api_key",
   ...PAYMENT_CODES,
   "not_found",
+  "scope_not_granted",
   "payload_too_large",
   "unsupported_media_type",
   "rate_limit_exceeded",

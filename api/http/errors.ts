@@ -30,6 +30,7 @@ export const ERROR_CATALOGUE = {
   job_value_cap_exceeded: { status: 403, text: "The job is worth more than the scores of its parties allow" },
   testnet_graduation_required: { status: 403, text: "Mainnet checkout requires a higher testnet score" },
   memory_read_only: { status: 403, text: "The namespace audit is written by the service alone" },
+  scope_not_granted: { status: 403, text: "The key's mandate doesn't include this operation" },
   wrong_role: { status: 403, text: "The caller doesn't have the role that this operation requires" },
   recipient_not_found: { status: 404, text: "No agent with this id is registered" },
   not_found: { status: 404, text: "Not found" },

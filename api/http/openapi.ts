@@ -159,6 +159,7 @@ function operationOf(route: RouteDefinition<never>, errors: ErrorResponses): Zod
   }
   return {
     operationId: route.name,
+    ...(route.auth === "none" || route.auth === "admin" ? {} : { "x-scope": route.scope }),
     tags: [route.tag],
     summary: route.summary,
     ...(route.description === undefined ? {} : { description: route.description }),

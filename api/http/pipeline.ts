@@ -15,6 +15,7 @@ import { ApiError, validationError } from "./errors.ts";
 import type { ErrorCode, ValidationIssue } from "./errors.ts";
 import type { RequestState } from "./middleware/request-context.ts";
 import { RequestOperation } from "./operation.ts";
+import { requireScope } from "./scopes.ts";
 import type { BudgetState } from "./payment-required.ts";
 import { toIssues } from "./validation.ts";
 
@@ -81,7 +82,8 @@ export type Step<Context extends StepContext = StepContext> = (context: Context,
  * The pipeline of a route, in this order:
  *
  *  1. request id, access log, error envelope   (api/http/middleware, for every request, unknown paths included)
- *  2. admission                                limits per client address; key, limit per key and budget: 401, 429
+ *  2. admission                                limits per client address; key, limit per key and budget: 401, 429;
+ *                                              scopes of a key with a mandate: 403
  *  3. an admin's key on an admin route, `afterAdmission` steps
  *  4. the route's own look at the unparsed body (`beforeParsing`), then parse and validate params, query, body:
  *                                              400, 413, 415
@@ -175,6 +177,7 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
       const { caller, budget } = admitted;
       context.set(rateHeaders(admitted.rate));
       context.state.agentId = caller?.agentId;
+      requireScope(route.scope, caller?.scopes);
       const step = { ...arrived, caller, budget };
       return runSteps([...guards, ...afterAdmission], step, due, async () => {
         limit.pause();

@@ -52,6 +52,7 @@ export function errorCodesOf(route: RouteDefinition<never>): ReadonlySet<ErrorCo
     ...(hasPricedCalls(route) ? PAYMENT_ROUTE_ERRORS : []),
     ...(route.auth === "none" ? [] : KEY_ERRORS),
     ...(route.auth === "none" ? [] : ([refusalOf(route.auth)] as const)),
+    ...(route.auth === "none" || route.auth === "admin" ? [] : (["scope_not_granted"] as const)),
     ...route.errors,
     "internal_error",
   ]);

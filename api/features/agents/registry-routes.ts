@@ -93,6 +93,7 @@ function isOfOrder({ order, name, score }: z.output<typeof position>, wanted: st
 
 const listAgents = defineRoute({
   name: "agents.list",
+  scope: "read",
   method: "GET",
   path: "/api/v1/agents",
   tag: "Agents",
@@ -113,6 +114,7 @@ const listAgents = defineRoute({
 
 const readAgent = defineRoute({
   name: "agents.read",
+  scope: "read",
   method: "GET",
   path: "/api/v1/agents/{id}",
   tag: "Agents",

@@ -23,6 +23,7 @@ const agentIdParams = z.strictObject({ id: z.string().min(1).max(64) });
 
 const readScore = defineRoute({
   name: "scores.read",
+  scope: "read",
   method: "GET",
   path: "/api/v1/agents/score",
   tag: "Agents",
@@ -64,6 +65,7 @@ const readScore = defineRoute({
 
 const readPublicKey = defineRoute({
   name: "agents.readPublicKey",
+  scope: "none",
   method: "GET",
   path: "/api/v1/agents/{id}/public-key",
   tag: "Agents",
@@ -85,6 +87,7 @@ const readPublicKey = defineRoute({
 
 const readDiscoveryScore = defineRoute({
   name: "agents.readDiscoveryScore",
+  scope: "read",
   method: "GET",
   path: "/api/v1/agents/{id}/discovery-score",
   tag: "Agents",

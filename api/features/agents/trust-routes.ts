@@ -88,6 +88,7 @@ const ORDINAL_MAX_DIGITS = 30;
 
 const readTrust = defineRoute({
   name: "agents.readTrust",
+  scope: "read",
   method: "GET",
   path: "/api/v1/agents/{id}/trust",
   tag: "Agents",

@@ -69,6 +69,7 @@ const networkOutput = z
 
 const readMarket = defineRoute({
   name: "analytics.readMarket",
+  scope: "read",
   method: "GET",
   path: "/api/v1/analytics/market",
   tag: "Analytics",

@@ -38,6 +38,7 @@ const common = { auth: "apiKey", limitClass: "general", budget: "api", tag: "Ana
 
 const readFractal = defineRoute({
   name: "analytics.readFractal",
+  scope: "read",
   ...common,
   method: "GET",
   path: "/api/v1/analytics/fractal",
@@ -84,6 +85,7 @@ const readFractal = defineRoute({
 
 const analyseFractal = defineRoute({
   name: "analytics.analyseSeries",
+  scope: "read",
   ...common,
   method: "POST",
   path: "/api/v1/analytics/fractal",

@@ -10,6 +10,7 @@ const category = z.object({
 
 const listCategories = defineRoute({
   name: "categories.list",
+  scope: "none",
   method: "GET",
   path: "/api/v1/categories",
   tag: "Categories",

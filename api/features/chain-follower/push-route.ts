@@ -21,6 +21,7 @@ export interface ChainPushDeps {
 
 const receiveChainPush = defineRoute({
   name: "chains.announceBlock",
+  scope: "none",
   method: "POST",
   audience: "operators",
   path: "/internal/webhooks/chain",

@@ -52,6 +52,7 @@ function paymentInstructions({ record, signing, valueUsd, isFundable }: CheckedO
 
 const checkout = defineRoute({
   name: "checkout.create",
+  scope: "buy",
   method: "POST",
   path: "/api/v1/checkout",
   tag: "Checkout",

@@ -45,6 +45,7 @@ const checkAnswer = dataOf(
 
 const checkPayload = defineRoute({
   name: "transactions.check",
+  scope: "read",
   method: "POST",
   path: "/api/v1/transactions/{id}/check",
   tag: "Transactions",

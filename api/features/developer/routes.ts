@@ -36,6 +36,7 @@ export const emailSchema = z
 
 const requestAccess = defineRoute({
   name: "developers.requestAccess",
+  scope: "none",
   method: "POST",
   path: "/api/developer/access",
   tag: "Developer access",
@@ -65,6 +66,7 @@ const requestAccess = defineRoute({
 
 const verifyToken = defineRoute({
   name: "developers.verify",
+  scope: "none",
   method: "POST",
   path: "/api/developer/verify",
   tag: "Developer access",

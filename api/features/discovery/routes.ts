@@ -74,6 +74,7 @@ export const discoverResult = z
 
 const discover = defineRoute({
   name: "listings.discover",
+  scope: "read",
   method: "POST",
   path: "/api/v1/discover",
   tag: "Discovery",
@@ -137,6 +138,7 @@ const visibilityOutput = z
 
 const checkVisibility = defineRoute({
   name: "listings.checkVisibility",
+  scope: "sell",
   method: "POST",
   path: "/api/v1/services/{id}/visibility",
   tag: "Discovery",

@@ -40,6 +40,7 @@ const evidenceErrors = [
 
 const createDispute = defineRoute({
   name: "disputes.create",
+  scope: "buy",
   ...general,
   limitClass: "dispute",
   method: "POST",
@@ -58,6 +59,7 @@ const createDispute = defineRoute({
 
 const readDispute = defineRoute({
   name: "disputes.read",
+  scope: "read",
   ...general,
   method: "GET",
   path: ID_PATH,
@@ -73,6 +75,7 @@ const readDispute = defineRoute({
 
 const readRuling = defineRoute({
   name: "disputes.readRuling",
+  scope: "read",
   ...general,
   method: "GET",
   path: `${ID_PATH}/ruling`,
@@ -90,6 +93,7 @@ const readRuling = defineRoute({
 
 const submitEvidence = defineRoute({
   name: "disputes.submitEvidence",
+  scope: "buyOrSell",
   ...general,
   method: "POST",
   path: `${ID_PATH}/evidence`,
@@ -106,6 +110,7 @@ const submitEvidence = defineRoute({
 
 const submitEvidenceOfTransaction = defineRoute({
   name: "transactions.submitEvidence",
+  scope: "buyOrSell",
   ...general,
   method: "POST",
   path: "/api/v1/transactions/{id}/dispute/evidence",
@@ -122,6 +127,7 @@ const submitEvidenceOfTransaction = defineRoute({
 
 const offerSettlement = defineRoute({
   name: "disputes.offerSettlement",
+  scope: "buyOrSell",
   ...general,
   method: "POST",
   path: `${ID_PATH}/settlement`,
@@ -148,6 +154,7 @@ const offerSettlement = defineRoute({
 
 const adminRuling = defineRoute({
   name: "disputes.rule",
+  scope: "none",
   method: "POST",
   path: "/api/v1/admin/disputes/{disputeId}/ruling",
   tag: "Admin",

@@ -29,6 +29,7 @@ const shared = { method: "GET", tag: "Documentation", auth: "none", limitClass: 
 
 const guideList = defineRoute({
   name: "guides.list",
+  scope: "none",
   ...shared,
   path: "/guides",
   summary: "The guides as a web page",
@@ -42,6 +43,7 @@ const guideList = defineRoute({
 
 const guide = defineRoute({
   name: "guides.read",
+  scope: "none",
   ...shared,
   path: "/guides/{page}",
   summary: "A guide as a web page",

@@ -69,6 +69,7 @@ const described = {
 
 const openApiDocument = defineRoute({
   name: "docs.readDescription",
+  scope: "none",
   ...shared,
   ...described,
   path: "/openapi.json",
@@ -78,6 +79,7 @@ const openApiDocument = defineRoute({
 
 const operatorDocument = defineRoute({
   name: "docs.readOperatorDescription",
+  scope: "none",
   method: "GET",
   tag: "Documentation",
   auth: "admin",
@@ -90,6 +92,7 @@ const operatorDocument = defineRoute({
 
 const docsPage = defineRoute({
   name: "docs.readPage",
+  scope: "none",
   ...shared,
   path: "/docs",
   summary: "This API description as a web page",
@@ -101,6 +104,7 @@ const ASSETS = ["swagger-ui.css", "swagger-ui-bundle.js", "start.js"];
 
 const docsAsset = defineRoute({
   name: "docs.readAsset",
+  scope: "none",
   ...shared,
   path: "/docs/{file}",
   summary: "Scripts and styles of that web page",

@@ -35,6 +35,7 @@ const shared = {
 
 const listDownloads = defineRoute({
   name: "downloads.list",
+  scope: "none",
   ...shared,
   path: "/downloads",
   summary: "The packages of the client",
@@ -49,6 +50,7 @@ const listDownloads = defineRoute({
 
 const readDownload = defineRoute({
   name: "downloads.read",
+  scope: "none",
   ...shared,
   path: "/downloads/{file}",
   summary: "A package",

@@ -27,6 +27,7 @@ const eventId = z.string().regex(/^evt_[0-9a-f]{1,64}$/, "Must be an event id");
 
 const listEvents = defineRoute({
   name: "events.list",
+  scope: "read",
   method: "GET",
   path: "/api/v1/events",
   tag: "Events",

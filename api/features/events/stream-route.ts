@@ -28,6 +28,7 @@ function resumedFrom(header: string | string[] | undefined): { eventId: string; 
 /** GET /api/v1/events/stream. */
 export const streamEvents = defineRoute({
   name: "events.stream",
+  scope: "read",
   method: "GET",
   path: "/api/v1/events/stream",
   tag: "Events",

@@ -21,6 +21,7 @@ const giftOutput = z.object({
 
 const askFaucet = defineRoute({
   name: "faucet.give",
+  scope: "none",
   method: "POST",
   path: "/api/v1/faucet",
   tag: "Networks",

@@ -75,6 +75,7 @@ const MAX_ID_LENGTH = 36;
 
 const readRebates = defineRoute({
   name: "rebates.list",
+  scope: "read",
   method: "GET",
   path: "/api/v1/agents/rebates",
   tag: "Agents",
@@ -99,6 +100,7 @@ const readRebates = defineRoute({
 
 const readRebateSettlements = defineRoute({
   name: "rebates.listSettlements",
+  scope: "read",
   method: "GET",
   path: "/api/v1/agents/rebates/{statementId}/settlements",
   tag: "Agents",

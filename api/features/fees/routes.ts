@@ -26,6 +26,7 @@ const tierFields = {
 
 const readFeeTier = defineRoute({
   name: "fees.readTier",
+  scope: "read",
   method: "GET",
   path: "/api/v1/agents/fee-tier",
   tag: "Agents",

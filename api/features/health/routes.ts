@@ -16,6 +16,7 @@ const shared = { method: "GET", tag: "Health", auth: "none", limitClass: "unlimi
 
 const health = defineRoute({
   name: "health.read",
+  scope: "none",
   ...shared,
   path: "/health",
   summary: "Reports that the process is alive",
@@ -115,6 +116,7 @@ const readinessOutput = z
 
 const ready = defineRoute({
   name: "health.readReadiness",
+  scope: "none",
   ...shared,
   audience: "operators",
   path: "/ready",

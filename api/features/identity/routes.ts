@@ -44,6 +44,7 @@ const apiKeyOutput = z
 
 const register = defineRoute({
   name: "agents.register",
+  scope: "none",
   method: "POST",
   path: "/api/v1/auth/register",
   tag: "Agents",
@@ -101,6 +102,7 @@ const register = defineRoute({
 
 const issueKey = defineRoute({
   name: "keys.issue",
+  scope: "none",
   method: "POST",
   path: "/api/v1/auth/keys",
   tag: "Agents",
@@ -140,6 +142,7 @@ const issueKey = defineRoute({
 
 const revokeKey = defineRoute({
   name: "keys.revoke",
+  scope: "none",
   method: "DELETE",
   path: "/api/v1/auth/keys",
   tag: "Agents",

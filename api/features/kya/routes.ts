@@ -30,6 +30,7 @@ const hexSchema = (bytes: number) =>
 
 const linkMethod = defineRoute({
   name: "kya.linkPaymentMethod",
+  scope: "none",
   method: "POST",
   path: "/api/v1/agents/kya/payment-method",
   tag: "Agents",
@@ -79,6 +80,7 @@ const linkMethod = defineRoute({
 
 const setLevel = defineRoute({
   name: "kya.setLevel",
+  scope: "none",
   method: "POST",
   path: "/api/v1/admin/agents/{id}/kya",
   tag: "Admin",

@@ -5,6 +5,7 @@ import type { CallClass, RateClass } from "../../config/constants.ts";
 import { collection, date, flag, listOf, mixed, nullable, number, oneOf, optional, part } from "../../db/records.ts";
 import { text, textOf } from "../../db/records.ts";
 import type { RecordOf } from "../../db/records.ts";
+import { SCOPES } from "../../http/scopes.ts";
 
 /** An API key, stored as its hash. A revoked key is removed. */
 const keyFields = {
@@ -16,10 +17,12 @@ const keyFields = {
   /** When the key expires; null if it doesn't. */
   expiresAt: nullable(date),
   suspendedUntil: nullable(date),
-  /** Times of the calls in the last window, by class, oldest first. */
+  /** Times of the calls in the last window, by class, oldest first. A key with a mandate counts in `sharedWindows`. */
   windows: mixed<Partial<Record<RateClass, Date[]>>>(),
   /** Times of the answers of 429 that count towards a suspension, oldest first. */
   refusals: listOf(date),
+  /** What the key's mandate lets it do; missing for a key without a mandate. */
+  scopes: optional(listOf(oneOf(SCOPES))),
 };
 export type StoredKey = RecordOf<typeof keyFields>;
 
@@ -74,6 +77,8 @@ const accessFields = {
   score: number,
   scoreBlock: number,
   keys: listOf(part(keyFields)),
+  /** Times of the calls of all keys with a mandate: they share one window of each class, so that more keys allow no more calls. */
+  sharedWindows: optional(mixed<Partial<Record<RateClass, Date[]>>>()),
   /** Rises with every change that may end a key. Open streams watch it. */
   keysVersion: number,
   /** Midnight UTC of the day that `used` counts. */

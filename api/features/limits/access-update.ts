@@ -111,7 +111,9 @@ export function settlementUpdate(settled: Settled, offsetMs: number): Stage[] {
   return [{ $set: { "scratch.now": databaseNow(offsetMs) } }, ...settle(settled), { $unset: "scratch" }];
 }
 
-const keyWith = (keyHash: string) => ({ $first: filter("$keys", { $eq: ["$$item.hash", keyHash] }) });
+export const keyWith = (keyHash: string) => ({ $first: filter("$keys", { $eq: ["$$item.hash", keyHash] }) });
+/** Whether a key has a mandate, and so counts in the window that all such keys of its agent share. */
+export const hasMandate = (key: string) => ({ $isArray: `${key}.scopes` });
 const isEnded = all({ $ne: ["$scratch.key.expiresAt", null] }, { $lte: ["$scratch.key.expiresAt", "$scratch.now"] });
 const isSuspended = all(
   { $ne: ["$scratch.key.suspendedUntil", null] },
@@ -178,7 +180,9 @@ function measured({ window, budget }: AdmissionInput): Stage {
   };
 }
 
-const windowOf = ({ rateClass }: NonNullable<AdmissionInput["window"]>) => `$scratch.key.windows.${rateClass}`;
+const windowOf = ({ rateClass }: NonNullable<AdmissionInput["window"]>) => ({
+  $cond: [hasMandate("$scratch.key"), `$sharedWindows.${rateClass}`, `$scratch.key.windows.${rateClass}`],
+});
 
 function decision({ window, budget }: AdmissionInput): unknown {
   const withBudget = (type: CallClass) => [
@@ -238,10 +242,14 @@ export function admissionUpdate(input: AdmissionInput): Stage[] {
     window === undefined
       ? []
       : { $cond: [isAdmitted, { $concatArrays: ["$scratch.window", ["$scratch.now"]] }, "$scratch.window"] };
-  const changedWindows =
-    window === undefined
-      ? []
-      : [{ windows: { $mergeObjects: ["$scratch.key.windows", { [window.rateClass]: "$scratch.window" }] } }];
+  const withWindow = (windows: string) => ({
+    $cond: [
+      { $eq: [hasMandate("$scratch.key"), windows === "$sharedWindows"] },
+      { $mergeObjects: [windows, window === undefined ? {} : { [window.rateClass]: "$scratch.window" }] },
+      windows,
+    ],
+  });
+  const changedWindows = window === undefined ? [] : [{ windows: withWindow("$scratch.key.windows") }];
   return [
     { $set: { "scratch.now": databaseNow(offsetMs), "scratch.key": keyWith(keyHash) } },
     ...settle(settled),
@@ -249,6 +257,7 @@ export function admissionUpdate(input: AdmissionInput): Stage[] {
     { $set: { "scratch.outcome": decision(input) } },
     { $set: { "scratch.window": nextWindow, "scratch.refusals": refusals } },
     { $set: { "scratch.key": { $mergeObjects: ["$scratch.key", ...changedWindows, refusedKey] } } },
+    ...(window === undefined ? [] : [{ $set: { sharedWindows: withWindow("$sharedWindows") } }]),
     {
       $set: {
         ...withKey(keyHash),

@@ -8,6 +8,7 @@ import type { Admission, AdmissionRequest, ClientClass, AdmissionControl, RateSt
 import { keyFor, keyRefused } from "../../http/authenticate.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { BudgetState } from "../../http/payment-required.ts";
+import type { Scope } from "../../http/scopes.ts";
 import type { AccessModels, AccessRecord, CallRecord } from "./access-model.ts";
 import { admissionUpdate } from "./access-update.ts";
 import type { AdmissionInput } from "./access-update.ts";
@@ -43,7 +44,11 @@ const RANDOM_BYTES = 6;
 const ADMISSION_OPTIONS = { returnDocument: "after", writeConcern: { w: 1 } } as const;
 
 /** The database's decision about a call. */
-type Decision = Pick<AccessRecord, "_id" | "walletAddress"> & { call: CallRecord };
+type Decision = Pick<AccessRecord, "_id" | "walletAddress"> & {
+  call: CallRecord;
+  /** Undefined for a key without a mandate. */
+  scopes: readonly Scope[] | undefined;
+};
 
 /** Checks keys, limits and budgets in the database. An ordinary call of a key takes one round trip; a refusal takes two. */
 export class StoredAdmissionControl implements AdmissionControl {
@@ -74,17 +79,17 @@ export class StoredAdmissionControl implements AdmissionControl {
     if (presented === "absent") return { ...NO_CALLER, rate: counted ?? this.emptyWindow };
     const decision = await this.#decide(presented.hash, { rateClass, budget });
     if (decision === undefined || decision.call.outcome === "ended") return this.#refuseAnonymous(request, counted);
-    const { _id: agentId, walletAddress, call } = decision;
+    const { _id: agentId, walletAddress, call, scopes } = decision;
     if (call.outcome === "suspended") {
       return this.#refuseAnonymous(request, counted, secondsBetween(call.at, call.suspendedUntil ?? call.at));
     }
     const limit = rateClass === undefined ? this.emptyWindow.limit : this.#deps.limits.rateLimits[rateClass];
     const rate = counted ?? toState(limit, call.counted, call.last ?? undefined, call.at);
-    if (call.outcome === "limited") throw tooMany(rateClass ?? "general", rate, call.first ?? undefined, call.at);
+    if (call.outcome === "limited") throw tooMany(rateClass ?? "general", rate, call, scopes === undefined ? "key" : "agent");
     const use = call.outcome === "reserved" && budget !== undefined ? { type: budget, day: call.day } : undefined;
     const reserved = { agentId, keyHash: presented.hash, callId: call.id, use };
     return {
-      caller: { agentId, walletAddress, keyId: call.keyId },
+      caller: { agentId, walletAddress, keyId: call.keyId, ...(scopes === undefined ? {} : { scopes }) },
       rate,
       budget: budget === undefined ? undefined : toBudget(budget, call),
       settle: async (served) => {
@@ -100,7 +105,7 @@ export class StoredAdmissionControl implements AdmissionControl {
   async #countClient(rateClass: ClientClass, ip: string): Promise<RateState> {
     const { times, admitted, at } = await this.#deps.windows.count(rateClass, ip);
     const state = toState(this.#deps.limits.rateLimits[rateClass], times.length, times.at(-1), at);
-    if (!admitted) throw tooMany(rateClass, state, times[0], at);
+    if (!admitted) throw tooMany(rateClass, state, { first: times[0] ?? null, at }, "address");
     return state;
   }
 
@@ -175,7 +180,8 @@ export class StoredAdmissionControl implements AdmissionControl {
     if (found === null) return undefined;
     const record = found as unknown as CommonRecord;
     const key = record.keys.find(({ hash }) => hash === keyHash);
-    const times = key?.windows[window.rateClass] ?? [];
+    const windows = key?.scopes === undefined ? key?.windows : record.sharedWindows;
+    const times = windows?.[window.rateClass] ?? [];
     const [first, last] = [times[0], times.at(-1)];
     if (key === undefined || first === undefined || last === undefined)
       throw new Error("An admitted call is missing in its window");
@@ -183,6 +189,7 @@ export class StoredAdmissionControl implements AdmissionControl {
     return {
       _id,
       walletAddress,
+      scopes: key.scopes,
       call: {
         id: callId,
         keyId: key.id,
@@ -203,9 +210,11 @@ export class StoredAdmissionControl implements AdmissionControl {
     const found = await this.#deps.models.access.collection.findOneAndUpdate(
       { "keys.hash": input.keyHash },
       admissionUpdate(input),
-      { ...ADMISSION_OPTIONS, projection: { walletAddress: 1, call: 1 } },
+      { ...ADMISSION_OPTIONS, projection: { walletAddress: 1, call: 1, "keys.hash": 1, "keys.scopes": 1 } },
     );
-    return found === null ? undefined : (found as unknown as Decision);
+    if (found === null) return undefined;
+    const { _id, walletAddress, call, keys } = found as unknown as AccessRecord & { call: CallRecord };
+    return { _id, walletAddress, call, scopes: keys.find(({ hash }) => hash === input.keyHash)?.scopes };
   }
 }
 
@@ -235,9 +244,13 @@ function toState(limit: number, calls: number, last: Date | undefined, at: Date)
 }
 
 /** @param first the oldest call in the window: when it leaves, there is room for one call */
-function tooMany(rateClass: RateClass, state: RateState, first: Date | undefined, at: Date): ApiError {
+function tooMany(
+  rateClass: RateClass,
+  state: RateState,
+  { first, at }: Pick<CallRecord, "first" | "at">,
+  countedBy: "address" | "agent" | "key",
+): ApiError {
   const freeAt = new Date((first ?? at).getTime() + RATE_WINDOW_MS);
-  const countedBy = isClientClass(rateClass) ? "address" : "key";
   return new ApiError(rateClass === "developerAccess" ? "too_many_attempts" : "rate_limit_exceeded", {
     details: { window: rateClass, countedBy, limit: state.limit },
     headers: rateHeaders(state),

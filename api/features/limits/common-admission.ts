@@ -1,7 +1,7 @@
 import { RATE_WINDOW_MS } from "../../config/constants.ts";
 import type { CallClass, RateClass } from "../../config/constants.ts";
 import type { AccessRecord } from "./access-model.ts";
-import { budgetLimit, databaseNow } from "./access-update.ts";
+import { budgetLimit, databaseNow, hasMandate, keyWith } from "./access-update.ts";
 import type { AdmissionInput, Stage } from "./access-update.ts";
 import { resetAfter, tierOf } from "./tiers.ts";
 
@@ -16,12 +16,13 @@ export type CommonAdmissionInput = AdmissionInput & {
 
 /** Fields of the record that a common admission returns. */
 export type CommonRecord = Pick<AccessRecord, "_id" | "walletAddress" | "score" | "used"> & {
-  keys: Pick<AccessRecord["keys"][number], "id" | "hash" | "windows">[];
+  keys: Pick<AccessRecord["keys"][number], "id" | "hash" | "windows" | "scopes">[];
+  sharedWindows?: AccessRecord["sharedWindows"];
   reservations: Pick<AccessRecord["reservations"][number], "type" | "day" | "prepaid" | "exhausted">[];
 };
 
 /**
- * Admits a call in the common case, for a fraction of the cost of `admissionUpdate`: the key neither expires nor was
+ * Admits a call in the common case, for a fraction of the cost of `admissionUpdate`: the key neither has expired nor was
  * suspended, its window and the day's budget have room, the day hasn't changed and no reservation has expired. The filter
  * checks all that by the database's clock, in the same atomic step. If it can't decide, it matches nothing, and
  * `admissionUpdate` decides. Only that one refuses calls.
@@ -29,32 +30,36 @@ export type CommonRecord = Pick<AccessRecord, "_id" | "walletAddress" | "score" 
 export function commonAdmission(input: CommonAdmissionInput) {
   const { keyHash, window, budget, offsetMs, day } = input;
   const path = `windows.${window.rateClass}`;
-  // The earliest time at which a reservation expires or the day ends.
-  const nextChange = { $min: { $concatArrays: ["$reservations.until", [resetAfter(day)]] } };
+  // The earliest time at which a reservation or the key expires, or the day ends. A missing time counts as none.
+  const nextChange = { $min: { $concatArrays: ["$reservations.until", [resetAfter(day), "$$key.expiresAt"]] } };
   const isUnchanged = { $lt: [databaseNow(offsetMs), nextChange] };
   // Counts every reservation, also those of other classes and of ended calls, so it never counts too few.
   const hasBudget = budget && {
     $lt: [{ $add: [`$used.${budget.type}`, { $size: "$reservations" }] }, budgetLimit(budget.base)],
   };
+  const sharedCalls = { $size: { $ifNull: [`$sharedWindows.${window.rateClass}`, []] } };
+  const hasRoom = { $or: [{ $not: [hasMandate("$$key")] }, { $lt: [sharedCalls, window.limit] }] };
+  const isAdmissible = { $and: [isUnchanged, hasRoom, ...(hasBudget === undefined ? [] : [hasBudget])] };
   return {
     filter: {
       keys: {
         $elemMatch: {
           hash: keyHash,
-          expiresAt: null,
           suspendedUntil: null,
           // Counts also calls that have left the window, so it never counts too few.
           [`${path}.${window.limit - 1}`]: { $exists: false },
         },
       },
       day,
-      $expr: hasBudget === undefined ? isUnchanged : { $and: [isUnchanged, hasBudget] },
+      $expr: { $let: { vars: { key: keyWith(keyHash) }, in: isAdmissible } },
     },
-    update: [{ $set: { keys: countedKeys(input), ...settledAndReserved(input) } }] as Stage[],
+    update: [{ $set: { ...countedCall(input), ...settledAndReserved(input) } }] as Stage[],
     projection: {
       walletAddress: 1,
       "keys.id": 1,
       "keys.hash": 1,
+      "keys.scopes": 1,
+      [`sharedWindows.${window.rateClass}`]: 1,
       [`keys.${path}`]: 1,
       ...(budget === undefined
         ? {}
@@ -70,20 +75,30 @@ export function commonAdmission(input: CommonAdmissionInput) {
   };
 }
 
-/** The keys, with the call added to the window of its key. */
-function countedKeys({ keyHash, window: { rateClass }, offsetMs }: CommonAdmissionInput) {
+/** The keys and their shared windows, with the call added to the window that its key counts in. */
+function countedCall({ keyHash, window: { rateClass }, offsetMs }: CommonAdmissionInput) {
   const now = databaseNow(offsetMs);
-  const recent = {
-    $filter: {
-      input: { $ifNull: [`$$key.windows.${rateClass}`, []] },
-      as: "time",
-      cond: { $gt: ["$$time", { $subtract: [now, RATE_WINDOW_MS] }] },
+  const withCall = (windows: string) => {
+    const recent = {
+      $filter: {
+        input: { $ifNull: [`${windows}.${rateClass}`, []] },
+        as: "time",
+        cond: { $gt: ["$$time", { $subtract: [now, RATE_WINDOW_MS] }] },
+      },
+    };
+    return { $mergeObjects: [windows, { [rateClass]: { $concatArrays: [recent, [now]] } }] };
+  };
+  const counted = { $mergeObjects: ["$$key", { windows: withCall("$$key.windows") }] };
+  const isCounted = { $and: [{ $eq: ["$$key.hash", keyHash] }, { $not: [hasMandate("$$key")] }] };
+  const sharedWindows = {
+    $let: {
+      vars: { key: keyWith(keyHash) },
+      in: { $cond: [hasMandate("$$key"), withCall("$sharedWindows"), "$sharedWindows"] },
     },
   };
-  const windows = { $mergeObjects: ["$$key.windows", { [rateClass]: { $concatArrays: [recent, [now]] } }] };
-  const counted = { $mergeObjects: ["$$key", { windows }] };
   return {
-    $map: { input: "$keys", as: "key", in: { $cond: [{ $eq: ["$$key.hash", keyHash] }, counted, "$$key"] } },
+    keys: { $map: { input: "$keys", as: "key", in: { $cond: [isCounted, counted, "$$key"] } } },
+    sharedWindows,
   };
 }
 

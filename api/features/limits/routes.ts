@@ -40,6 +40,7 @@ const usageOutput = z
 
 const readUsage = defineRoute({
   name: "usage.read",
+  scope: "read",
   method: "GET",
   path: "/api/v1/auth/usage",
   tag: "Agents",

@@ -39,6 +39,7 @@ async function written(listing: Listing, caller: Caller, warningsOf: ListingWarn
 
 const createService = defineRoute({
   name: "listings.create",
+  scope: "sell",
   ...shared,
   method: "POST",
   path: "/api/v1/services",
@@ -56,6 +57,7 @@ const createService = defineRoute({
 
 const listServices = defineRoute({
   name: "listings.list",
+  scope: "read",
   ...shared,
   method: "GET",
   path: "/api/v1/services",
@@ -84,6 +86,7 @@ const listServices = defineRoute({
 
 const readService = defineRoute({
   name: "listings.read",
+  scope: "read",
   ...shared,
   method: "GET",
   path: "/api/v1/services/{id}",
@@ -98,6 +101,7 @@ const readService = defineRoute({
 
 const changeService = defineRoute({
   name: "listings.update",
+  scope: "sell",
   ...shared,
   method: "PATCH",
   path: "/api/v1/services/{id}",
@@ -115,6 +119,7 @@ const changeService = defineRoute({
 
 const archiveService = defineRoute({
   name: "listings.archive",
+  scope: "sell",
   ...shared,
   method: "DELETE",
   path: "/api/v1/services/{id}",

@@ -33,6 +33,7 @@ const cursorOf = (next: string | null): string | null => (next === null ? null :
 
 const sendMessage = defineRoute({
   name: "messages.send",
+  scope: "message",
   ...sending,
   auth: "apiKey",
   path: "/api/v1/messages",
@@ -52,6 +53,7 @@ const sendMessage = defineRoute({
 
 const listMessages = defineRoute({
   name: "messages.list",
+  scope: "message",
   ...reading,
   auth: "apiKey",
   path: "/api/v1/messages",
@@ -66,6 +68,7 @@ const listMessages = defineRoute({
 
 const readMessage = defineRoute({
   name: "messages.read",
+  scope: "message",
   ...reading,
   auth: "apiKey",
   path: ID_PATH,
@@ -81,6 +84,7 @@ const readMessage = defineRoute({
 
 const markMessage = defineRoute({
   name: "messages.markRead",
+  scope: "message",
   tag,
   method: "PATCH",
   limitClass: "general",
@@ -100,6 +104,7 @@ const markMessage = defineRoute({
 
 const sendUcpMessage = defineRoute({
   name: "ucpMessages.send",
+  scope: "message",
   ...sending,
   auth: "bearerKey",
   path: UCP_PATH,
@@ -117,6 +122,7 @@ const sendUcpMessage = defineRoute({
 
 const listUcpMessages = defineRoute({
   name: "ucpMessages.list",
+  scope: "message",
   ...reading,
   auth: "bearerKey",
   path: UCP_PATH,

@@ -31,6 +31,7 @@ function present({ topic, createdAt, deliveredSeq, missed }: SubscriptionRecord)
 
 const subscribe = defineRoute({
   name: "topics.subscribe",
+  scope: "message",
   ...general,
   method: "POST",
   path: PATH,
@@ -48,6 +49,7 @@ const subscribe = defineRoute({
 
 const unsubscribe = defineRoute({
   name: "topics.unsubscribe",
+  scope: "message",
   ...general,
   method: "DELETE",
   path: PATH,
@@ -71,6 +73,7 @@ const unsubscribe = defineRoute({
 
 const listSubscriptions = defineRoute({
   name: "topics.listSubscriptions",
+  scope: "message",
   ...general,
   method: "GET",
   path: "/api/v1/messages/subscriptions",

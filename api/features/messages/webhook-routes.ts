@@ -8,6 +8,7 @@ import { webhookAnswer } from "../webhooks/registrations/schemas.ts";
 
 const registerWebhook = defineRoute({
   name: "messages.registerWebhook",
+  scope: "none",
   method: "POST",
   path: "/api/v1/messages/webhook",
   tag: "Messages",

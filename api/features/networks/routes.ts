@@ -43,6 +43,7 @@ const networkOutput = z
 
 const listNetworks = defineRoute({
   name: "networks.list",
+  scope: "none",
   method: "GET",
   path: "/api/v1/networks",
   tag: "Networks",

@@ -96,6 +96,7 @@ function presentEntry({ at, kind, title, proof }: TimelineEntry) {
 
 const readTimeline = defineRoute({
   name: "transactions.readTimeline",
+  scope: "read",
   method: "GET",
   path: "/api/v1/transactions/{id}/timeline",
   tag: "Transactions",

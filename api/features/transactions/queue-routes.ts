@@ -37,6 +37,7 @@ const JOB_STATUSES = ["funded", "delivered", "disputed"] as const;
 
 const listJobs = defineRoute({
   name: "jobs.list",
+  scope: "read",
   method: "GET",
   path: "/api/v1/jobs",
   tag: "Jobs",

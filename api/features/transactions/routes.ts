@@ -29,6 +29,7 @@ const ID_PATH = "/api/v1/transactions/{id}";
 
 const listTransactions = defineRoute({
   name: "transactions.list",
+  scope: "read",
   ...general,
   method: "GET",
   path: "/api/v1/transactions",
@@ -55,6 +56,7 @@ const listTransactions = defineRoute({
 
 const readTransaction = defineRoute({
   name: "transactions.read",
+  scope: "read",
   ...general,
   method: "GET",
   path: ID_PATH,
@@ -83,6 +85,7 @@ const readTransaction = defineRoute({
 
 const readCriteria = defineRoute({
   name: "transactions.readCriteria",
+  scope: "read",
   ...general,
   method: "GET",
   path: `${ID_PATH}/criteria`,
@@ -99,6 +102,7 @@ const readCriteria = defineRoute({
 
 const fundTransaction = defineRoute({
   name: "transactions.fund",
+  scope: "buy",
   method: "POST",
   path: `${ID_PATH}/fund`,
   tag,
@@ -145,6 +149,7 @@ const fundTransaction = defineRoute({
 
 const deliverTransaction = defineRoute({
   name: "transactions.deliver",
+  scope: "sell",
   method: "POST",
   path: `${ID_PATH}/deliver`,
   tag,
@@ -179,6 +184,7 @@ const deliverTransaction = defineRoute({
 
 const confirmTransaction = defineRoute({
   name: "transactions.confirm",
+  scope: "buy",
   method: "POST",
   path: `${ID_PATH}/confirm`,
   tag,
@@ -206,6 +212,7 @@ const confirmTransaction = defineRoute({
 
 const claimAbandoned = defineRoute({
   name: "transactions.claimAbandoned",
+  scope: "read",
   ...general,
   method: "GET",
   path: `${ID_PATH}/claimAbandoned`,
@@ -225,6 +232,7 @@ const claimAbandoned = defineRoute({
 
 const finalize = defineRoute({
   name: "transactions.finalize",
+  scope: "read",
   ...general,
   method: "GET",
   path: `${ID_PATH}/finalize`,

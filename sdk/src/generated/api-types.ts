@@ -793,6 +793,22 @@ export type PaymentRequired = {
   }>;
 };
 
+export type ScopeNotGrantedError = {
+  success: false;
+  error: string;
+  code: "scope_not_granted";
+  details?: {
+    /**
+     * Scopes of which the key needs one; empty if keys with a mandate can't do it
+     */
+    accepted: Array<string>;
+    /**
+     * The key's scopes
+     */
+    granted: Array<string>;
+  };
+};
+
 export type PaymentIdentifierReusedError = {
   success: false;
   error: string;
@@ -3470,6 +3486,10 @@ export type KeysRevokeErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Conflict
    */
   409: IdempotencyError | PaymentIdentifierReusedError;
@@ -3565,6 +3585,10 @@ export type UsageReadErrors = {
    * Unauthorized
    */
   401: RequestSignatureError | InvalidApiKeyError;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Too Many Requests
    */
@@ -3695,6 +3719,10 @@ export type AgentsReadDiscoveryScoreErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Not Found
    */
   404: NotFoundError;
@@ -3772,6 +3800,10 @@ export type AgentsListErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Conflict
    */
   409: PaymentIdentifierReusedError;
@@ -3822,6 +3854,10 @@ export type AgentsReadErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -3888,6 +3924,10 @@ export type AgentsReadTrustErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Not Found
    */
   404: NotFoundError;
@@ -3946,6 +3986,10 @@ export type KyaLinkPaymentMethodErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -4057,6 +4101,10 @@ export type DevelopersVerifyErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Not Found
    */
   404: NotFoundError;
@@ -4109,6 +4157,10 @@ export type FeesReadTierErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -4167,6 +4219,10 @@ export type RebatesListErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -4227,6 +4283,10 @@ export type RebatesListSettlementsErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -4360,6 +4420,10 @@ export type ListingsListErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Conflict
    */
   409: PaymentIdentifierReusedError;
@@ -4414,6 +4478,10 @@ export type ListingsCreateErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -4474,7 +4542,7 @@ export type ListingsArchiveErrors = {
   /**
    * Forbidden
    */
-  403: WrongRoleError;
+  403: ScopeNotGrantedError | WrongRoleError;
   /**
    * Not Found
    */
@@ -4530,6 +4598,10 @@ export type ListingsReadErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -4594,7 +4666,7 @@ export type ListingsUpdateErrors = {
   /**
    * Forbidden
    */
-  403: WrongRoleError;
+  403: ScopeNotGrantedError | WrongRoleError;
   /**
    * Not Found
    */
@@ -4649,6 +4721,10 @@ export type ListingsDiscoverErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Conflict
    */
   409: PaymentIdentifierReusedError;
@@ -4702,7 +4778,7 @@ export type ListingsCheckVisibilityErrors = {
   /**
    * Forbidden
    */
-  403: WrongRoleError;
+  403: ScopeNotGrantedError | WrongRoleError;
   /**
    * Not Found
    */
@@ -4765,7 +4841,7 @@ export type CheckoutCreateErrors = {
   /**
    * Forbidden
    */
-  403: AgentNotVerifiedError | JobValueCapExceededError | TestnetGraduationRequiredError;
+  403: AgentNotVerifiedError | JobValueCapExceededError | ScopeNotGrantedError | TestnetGraduationRequiredError;
   /**
    * Not Found
    */
@@ -4860,6 +4936,10 @@ export type TransactionsListErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Conflict
    */
   409: PaymentIdentifierReusedError;
@@ -4916,6 +4996,10 @@ export type TransactionsReadErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Not Found
    */
   404: NotFoundError;
@@ -4970,6 +5054,10 @@ export type TransactionsReadCriteriaErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -5035,7 +5123,7 @@ export type TransactionsFundErrors = {
   /**
    * Forbidden
    */
-  403: WrongRoleError;
+  403: ScopeNotGrantedError | WrongRoleError;
   /**
    * Not Found
    */
@@ -5114,7 +5202,7 @@ export type TransactionsDeliverErrors = {
   /**
    * Forbidden
    */
-  403: WrongRoleError;
+  403: ScopeNotGrantedError | WrongRoleError;
   /**
    * Not Found
    */
@@ -5189,7 +5277,7 @@ export type TransactionsConfirmErrors = {
   /**
    * Forbidden
    */
-  403: WrongRoleError;
+  403: ScopeNotGrantedError | WrongRoleError;
   /**
    * Not Found
    */
@@ -5248,7 +5336,7 @@ export type TransactionsClaimAbandonedErrors = {
   /**
    * Forbidden
    */
-  403: WrongRoleError;
+  403: ScopeNotGrantedError | WrongRoleError;
   /**
    * Not Found
    */
@@ -5305,6 +5393,10 @@ export type TransactionsFinalizeErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -5370,6 +5462,10 @@ export type JobsListErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Conflict
    */
   409: PaymentIdentifierReusedError;
@@ -5423,7 +5519,7 @@ export type TransactionsCheckErrors = {
   /**
    * Forbidden
    */
-  403: WrongRoleError;
+  403: ScopeNotGrantedError | WrongRoleError;
   /**
    * Not Found
    */
@@ -5486,7 +5582,7 @@ export type DisputesCreateErrors = {
   /**
    * Forbidden
    */
-  403: WrongRoleError;
+  403: ScopeNotGrantedError | WrongRoleError;
   /**
    * Not Found
    */
@@ -5551,6 +5647,10 @@ export type DisputesReadErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Not Found
    */
   404: NotFoundError;
@@ -5605,6 +5705,10 @@ export type DisputesReadRulingErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -5666,6 +5770,10 @@ export type DisputesSubmitEvidenceErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -5734,6 +5842,10 @@ export type TransactionsSubmitEvidenceErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -5804,6 +5916,10 @@ export type DisputesOfferSettlementErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Not Found
    */
   404: NotFoundError;
@@ -5872,6 +5988,10 @@ export type EventsListErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Conflict
    */
   409: PaymentIdentifierReusedError;
@@ -5924,6 +6044,10 @@ export type EventsStreamErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -5988,6 +6112,10 @@ export type MemoryListErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -6054,7 +6182,7 @@ export type MemoryWriteErrors = {
   /**
    * Forbidden
    */
-  403: MemoryReadOnlyError;
+  403: MemoryReadOnlyError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -6121,7 +6249,7 @@ export type MemoryWriteBatchErrors = {
   /**
    * Forbidden
    */
-  403: MemoryReadOnlyError;
+  403: MemoryReadOnlyError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -6177,6 +6305,10 @@ export type MemoryExportErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Conflict
    */
   409: PaymentIdentifierReusedError;
@@ -6231,6 +6363,10 @@ export type MemoryImportErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -6300,7 +6436,7 @@ export type MemoryDeleteErrors = {
   /**
    * Forbidden
    */
-  403: MemoryReadOnlyError;
+  403: MemoryReadOnlyError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -6370,6 +6506,10 @@ export type MemoryReadErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Not Found
    */
   404: NotFoundError;
@@ -6437,6 +6577,10 @@ export type MemoryReadHistoryErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -6510,7 +6654,7 @@ export type MemoryRenewErrors = {
   /**
    * Forbidden
    */
-  403: MemoryReadOnlyError;
+  403: MemoryReadOnlyError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -6569,6 +6713,10 @@ export type MemorySearchErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Conflict
    */
   409: PaymentIdentifierReusedError;
@@ -6617,6 +6765,10 @@ export type WebhooksReadSecretErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -6673,6 +6825,10 @@ export type WebhooksRotateSecretErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Conflict
    */
   409: IdempotencyError | PaymentIdentifierReusedError;
@@ -6727,6 +6883,10 @@ export type WebhooksActivateSecretErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -6789,6 +6949,10 @@ export type WebhooksListDeliveriesErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Conflict
    */
   409: PaymentIdentifierReusedError;
@@ -6839,6 +7003,10 @@ export type WebhooksReadDeliveryErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -6901,6 +7069,10 @@ export type WebhooksRedeliverErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Not Found
    */
   404: NotFoundError;
@@ -6962,6 +7134,10 @@ export type WebhooksPingErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Not Found
    */
   404: NotFoundError;
@@ -7022,6 +7198,10 @@ export type WebhooksRedeliverMissedErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -7085,6 +7265,10 @@ export type WebhooksListErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Conflict
    */
   409: PaymentIdentifierReusedError;
@@ -7139,6 +7323,10 @@ export type WebhooksCreateErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -7197,6 +7385,10 @@ export type WebhooksDeleteErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Not Found
    */
   404: NotFoundError;
@@ -7251,6 +7443,10 @@ export type WebhooksReadErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -7312,6 +7508,10 @@ export type WebhooksUpdateErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -7385,6 +7585,10 @@ export type MessagesListErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Conflict
    */
   409: PaymentIdentifierReusedError;
@@ -7439,6 +7643,10 @@ export type MessagesSendErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -7500,6 +7708,10 @@ export type MessagesReadErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -7564,7 +7776,7 @@ export type MessagesMarkReadErrors = {
   /**
    * Forbidden
    */
-  403: WrongRoleError;
+  403: ScopeNotGrantedError | WrongRoleError;
   /**
    * Not Found
    */
@@ -7628,6 +7840,10 @@ export type UcpMessagesListErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Conflict
    */
   409: PaymentIdentifierReusedError;
@@ -7682,6 +7898,10 @@ export type UcpMessagesSendErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -7744,6 +7964,10 @@ export type TopicsUnsubscribeErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Conflict
    */
   409: IdempotencyError | PaymentIdentifierReusedError;
@@ -7798,6 +8022,10 @@ export type TopicsSubscribeErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -7857,6 +8085,10 @@ export type TopicsListSubscriptionsErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Conflict
    */
   409: PaymentIdentifierReusedError;
@@ -7911,6 +8143,10 @@ export type MessagesRegisterWebhookErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -7972,6 +8208,10 @@ export type TransactionsReadTimelineErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -8072,6 +8312,10 @@ export type PacksBuyErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Not Found
    */
   404: NotFoundError;
@@ -8133,6 +8377,10 @@ export type AnalyticsReadFractalErrors = {
    */
   402: PaymentRequired;
   /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
    * Conflict
    */
   409: PaymentIdentifierReusedError;
@@ -8181,6 +8429,10 @@ export type AnalyticsAnalyseSeriesErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -8233,6 +8485,10 @@ export type AnalyticsReadMarketErrors = {
    * Payment Required
    */
   402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
   /**
    * Conflict
    */

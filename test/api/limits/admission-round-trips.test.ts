@@ -43,6 +43,17 @@ describe("the database commands of an admission", () => {
     assert.deepEqual(await commandsOf(USAGE), { status: 200, commands: 1 });
   });
 
+  it("are one for a key with a mandate, whose end lies ahead", async () => {
+    const { access } = api.container.features.limits.models;
+    const mandated = { "keys.0.scopes": ["read"], "keys.0.expiresAt": new Date(Date.now() + 3_600_000) };
+    await access.collection.updateOne({ _id: agent.agentId as never }, { $set: mandated });
+    assert.deepEqual(await commandsOf(USAGE), { status: 200, commands: 1 });
+    assert.deepEqual(await commandsOf(SERVICES), { status: 404, commands: 1 });
+    assert.deepEqual(await commandsOf(SERVICES), { status: 404, commands: 1 });
+    await access.collection.updateOne({ _id: agent.agentId as never }, { $set: { "keys.0.expiresAt": new Date(0) } });
+    assert.deepEqual(await commandsOf(USAGE), { status: 401, commands: 2 });
+  });
+
   it("are two for a refusal: over the limit, over the budget, with an unknown key", async () => {
     for (let call = 0; call < BUDGET; call += 1) assert.strictEqual((await commandsOf(SERVICES)).status, 404);
     assert.deepEqual(await commandsOf(SERVICES), { status: 402, commands: 2 });

@@ -27,6 +27,7 @@ const WRITE_ERRORS = ["memory_read_only", "memory_quota_exceeded"] as const;
 
 const writeEntry = defineRoute({
   name: "memory.write",
+  scope: "memory",
   ...writing,
   method: "POST",
   path: MEMORY_PATH,
@@ -47,6 +48,7 @@ const writeEntry = defineRoute({
 
 const listEntries = defineRoute({
   name: "memory.list",
+  scope: "memory",
   ...reading,
   method: "GET",
   path: MEMORY_PATH,
@@ -65,6 +67,7 @@ const listEntries = defineRoute({
 
 const writeBatch = defineRoute({
   name: "memory.writeBatch",
+  scope: "memory",
   ...writing,
   method: "POST",
   path: `${MEMORY_PATH}/batch`,
@@ -83,6 +86,7 @@ const exportType = (accept: string | undefined): string =>
 
 const exportEntries = defineRoute({
   name: "memory.export",
+  scope: "memory",
   ...reading,
   method: "GET",
   path: `${MEMORY_PATH}/export`,
@@ -102,6 +106,7 @@ const exportEntries = defineRoute({
 
 const importEntries = defineRoute({
   name: "memory.import",
+  scope: "memory",
   ...writing,
   method: "POST",
   path: `${MEMORY_PATH}/import`,
@@ -119,6 +124,7 @@ const importEntries = defineRoute({
 
 const readEntry = defineRoute({
   name: "memory.read",
+  scope: "memory",
   ...reading,
   method: "GET",
   path: ENTRY_PATH,
@@ -136,6 +142,7 @@ const readEntry = defineRoute({
 
 const readHistory = defineRoute({
   name: "memory.readHistory",
+  scope: "memory",
   ...reading,
   method: "GET",
   path: `${ENTRY_PATH}/history`,
@@ -154,6 +161,7 @@ const readHistory = defineRoute({
 
 const renewEntry = defineRoute({
   name: "memory.renew",
+  scope: "memory",
   ...writing,
   method: "POST",
   path: `${ENTRY_PATH}/renew`,
@@ -173,6 +181,7 @@ const renewEntry = defineRoute({
 
 const removeEntry = defineRoute({
   name: "memory.delete",
+  scope: "memory",
   ...writing,
   method: "DELETE",
   path: ENTRY_PATH,
@@ -191,6 +200,7 @@ const removeEntry = defineRoute({
 
 const searchEntries = defineRoute({
   name: "memory.search",
+  scope: "memory",
   method: "POST",
   path: `${MEMORY_PATH}/search`,
   tag,

@@ -46,6 +46,7 @@ function presentDispatch(record: ListedDispatch) {
 
 const listDispatches = defineRoute({
   name: "webhooks.listDeliveries",
+  scope: "none",
   ...general,
   method: "GET",
   path: "/api/v1/webhooks/deliveries",
@@ -61,6 +62,7 @@ const listDispatches = defineRoute({
 
 const readDispatch = defineRoute({
   name: "webhooks.readDelivery",
+  scope: "none",
   ...general,
   method: "GET",
   path: "/api/v1/webhooks/deliveries/{deliveryId}",
@@ -75,6 +77,7 @@ const readDispatch = defineRoute({
 
 const redeliver = defineRoute({
   name: "webhooks.redeliver",
+  scope: "none",
   ...general,
   method: "POST",
   path: "/api/v1/webhooks/deliveries/{deliveryId}/redeliver",
@@ -95,6 +98,7 @@ const redeliver = defineRoute({
 
 const ping = defineRoute({
   name: "webhooks.ping",
+  scope: "none",
   ...general,
   method: "POST",
   path: "/api/v1/webhooks/{webhookId}/ping",
@@ -112,6 +116,7 @@ const ping = defineRoute({
 
 const redeliverMissed = defineRoute({
   name: "webhooks.redeliverMissed",
+  scope: "none",
   ...general,
   method: "POST",
   path: "/api/v1/webhooks/{webhookId}/redeliver-missed",

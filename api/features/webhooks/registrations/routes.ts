@@ -36,6 +36,7 @@ export function presentWebhook({ _id, url, events, durable, status, ...record }:
 
 const register = defineRoute({
   name: "webhooks.create",
+  scope: "none",
   ...general,
   method: "POST",
   path: "/api/v1/webhooks",
@@ -51,6 +52,7 @@ const register = defineRoute({
 
 const list = defineRoute({
   name: "webhooks.list",
+  scope: "none",
   ...general,
   method: "GET",
   path: "/api/v1/webhooks",
@@ -65,6 +67,7 @@ const list = defineRoute({
 
 const read = defineRoute({
   name: "webhooks.read",
+  scope: "none",
   ...general,
   method: "GET",
   path: "/api/v1/webhooks/{webhookId}",
@@ -79,6 +82,7 @@ const read = defineRoute({
 
 const change = defineRoute({
   name: "webhooks.update",
+  scope: "none",
   ...general,
   method: "PATCH",
   path: "/api/v1/webhooks/{webhookId}",
@@ -95,6 +99,7 @@ const change = defineRoute({
 
 const remove = defineRoute({
   name: "webhooks.delete",
+  scope: "none",
   ...general,
   method: "DELETE",
   path: "/api/v1/webhooks/{webhookId}",

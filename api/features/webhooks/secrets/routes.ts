@@ -24,6 +24,7 @@ function presentSecret(state: WebhookSecretState) {
 
 const readSecret = defineRoute({
   name: "webhooks.readSecret",
+  scope: "none",
   ...general,
   method: "GET",
   path: "/api/v1/webhooks/secret",
@@ -40,6 +41,7 @@ const readSecret = defineRoute({
 
 const rotateSecret = defineRoute({
   name: "webhooks.rotateSecret",
+  scope: "none",
   ...general,
   method: "POST",
   path: "/api/v1/webhooks/secret/rotate",
@@ -56,6 +58,7 @@ const rotateSecret = defineRoute({
 
 const activateSecret = defineRoute({
   name: "webhooks.activateSecret",
+  scope: "none",
   ...general,
   method: "POST",
   path: "/api/v1/webhooks/secret/activate",

@@ -35,6 +35,7 @@ const present = ({ packId, class: kind, calls, amount }: Pack) => ({
 
 const listPacks = defineRoute({
   name: "packs.list",
+  scope: "none",
   method: "GET",
   path: "/api/v1/x402/packs",
   tag: "Payments",
@@ -50,6 +51,7 @@ const listPacks = defineRoute({
 
 const buyPack = defineRoute({
   name: "packs.buy",
+  scope: "buy",
   method: "POST",
   path: PACK_PATH,
   tag: "Payments",
