@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import { NETWORKS, RATE_LIMITS } from "../config/constants.ts";
 import type { RateClass } from "../config/constants.ts";
-import { addressOutput, contractCall, jsonObject, timestampOutput, tokenUnits } from "./common-schemas.ts";
+import { addressOutput, contractCall, jsonObject, timestampOutput, tokenUnits, usdOutput } from "./common-schemas.ts";
 
 const text = z.string();
 const network = z.enum(NETWORKS);
@@ -67,8 +67,17 @@ export const ERROR_DETAILS = {
     required: text.optional(),
     needed: text.optional(),
   }),
+  mandate_exceeded: z.object({
+    bound: text.meta({ description: "The field of the mandate that refuses, or `closed`, or `ended`" }),
+    askedUsd: usdOutput,
+    left: z.object({ perDealUsd: usdOutput, todayUsd: usdOutput, totalUsd: usdOutput }),
+    dayEndsAt: timestampOutput.meta({ description: "When the day's amount is whole again" }),
+    notAfter: timestampOutput,
+  }),
   scope_not_granted: z.object({
-    accepted: z.array(text).meta({ description: "Scopes of which the key needs one; empty if keys with a mandate can't do it" }),
+    accepted: z
+      .array(text)
+      .meta({ description: "Scopes of which the key needs one; empty if keys with a mandate can't do it" }),
     granted: z.array(text).meta({ description: "The key's scopes" }),
   }),
   recipient_not_found: z.object({ toAgentId: text }),
@@ -119,6 +128,7 @@ export const ERROR_DETAILS = {
       .meta({ description: "Names of the arguments that differ; empty if the record has been deleted" }),
   }),
   looks_like_a_repeat: z.object({ transactionId: text, escrowId: text, intentId: text, status }),
+  mandate_limit_reached: z.object({ limit: z.int() }),
   memory_quota_exceeded: z.object({ bound: text, limit: z.int(), used: z.int(), added: z.int() }),
   memory_renewal_limit_reached: z.object({ expiresAt: timestampOutput, latest: timestampOutput }),
   network_mismatch: z.object({ serviceNetwork: network, requestedNetwork: network }),

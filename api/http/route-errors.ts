@@ -15,6 +15,7 @@ const IDEMPOTENCY_ERRORS: readonly ErrorCode[] = ["idempotency_key_reused", "req
 const PAYMENT_ROUTE_ERRORS: readonly ErrorCode[] = [
   ...PAYMENT_CODES,
   "payment_identifier_reused",
+  "mandate_exceeded",
   "chain_unavailable",
   "facilitator_unavailable",
 ];

@@ -18,6 +18,7 @@ import { Listings } from "./listings.ts";
 import { Memory } from "./memory.ts";
 import { Messages } from "./messages.ts";
 import { readNetworks } from "./networks.ts";
+import { Keys } from "./keys.ts";
 import { Packs } from "./packs.ts";
 import { paginate } from "./pagination.ts";
 import type { Page } from "./pagination.ts";
@@ -77,6 +78,8 @@ export class Agent {
   readonly memory: Memory;
   /** Prepaid calls for when a daily budget is used up. */
   readonly packs: Packs;
+  /** The agent's keys and their mandates. */
+  readonly keys: Keys;
   readonly #parts: AgentParts;
 
   constructor(parts: AgentParts) {
@@ -90,6 +93,7 @@ export class Agent {
     this.account = new Account(parts.http, parts.wallet);
     this.memory = new Memory(parts.http);
     this.packs = new Packs(parts.http);
+    this.keys = new Keys(parts.http);
   }
 
   /** The same agent with its wallet on another chain. */
@@ -104,7 +108,7 @@ export class Agent {
    * @throws RefusedError for `gasless` with a dispute window under an hour
    * Errors: `service_not_active`, `self_purchase`, `callback_url_required`, `insufficient_token_balance`,
    * `job_value_cap_exceeded`, `testnet_graduation_required`, `seller_terms_not_met`, `currency_not_settleable`,
-   * `intent_conflict`, `looks_like_a_repeat`.
+   * `intent_conflict`, `looks_like_a_repeat`, `mandate_exceeded`.
    */
   async checkout(request: CheckoutRequest, { gasless = false, ...options }: CheckoutOptions = {}): Promise<Deal> {
     requireObject("request", request);

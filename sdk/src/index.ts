@@ -84,6 +84,8 @@ export type {
   UcpMessage,
 } from "./messages.ts";
 export type { NetworkStatus } from "./networks.ts";
+export type { Keys } from "./keys.ts";
+export type { Mandate } from "./mandate.ts";
 export type { Pack, Packs } from "./packs.ts";
 export { collect } from "./pagination.ts";
 export { PAYMENT_METHOD_TYPES, signPaymentMethod } from "./payment-method.ts";

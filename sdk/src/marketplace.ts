@@ -12,6 +12,8 @@ import { Payments } from "./payments.ts";
 import type { PaymentOptions } from "./payments.ts";
 import { parseRecord } from "./records.ts";
 import type { DiscoverResult, Network, Parsed } from "./records.ts";
+import { signMandate } from "./mandate.ts";
+import type { Mandate } from "./mandate.ts";
 import { signIn } from "./sign-in.ts";
 import type { Wallet } from "./wallet.ts";
 
@@ -43,8 +45,11 @@ export interface IssuedKey {
   agent: Agent;
   agentId: string;
   apiKey: string;
-  /** When the agent's other keys end, ISO 8601. */
-  othersEndAt: string;
+  keyId: string;
+  /** When the key ends, ISO 8601; null without a mandate. */
+  expiresAt: string | null;
+  /** When the agent's other keys without a mandate end, ISO 8601; null with a mandate, which ends none. */
+  othersEndAt: string | null;
 }
 
 /** An agent that was registered, or signed in to. */
@@ -105,17 +110,27 @@ export class Marketplace {
 
   /**
    * Issues a new API key to a registered wallet.
-   * @param revokeOthersAfterSeconds how long the other keys stay valid, 0 (default) to 86,400
-   * Errors: `not_found` if the wallet isn't registered.
+   * @param mandate what the key may call, buy and spend: the wallet signs it, the service holds the key to it, and no other
+   *   key ends. The returned agent has the wallet, which the mandate doesn't bound: give a program `apiKey` alone.
+   * @param revokeOthersAfterSeconds how long the other keys without a mandate stay valid, 0 (default) to 86,400; it has no
+   *   meaning with `mandate`
+   * Errors: `not_found` if the wallet isn't registered, `mandate_limit_reached`.
    */
   async issueKey(
-    { wallet, revokeOthersAfterSeconds = 0 }: { wallet: Wallet; revokeOthersAfterSeconds?: number },
+    {
+      wallet,
+      mandate,
+      revokeOthersAfterSeconds = 0,
+    }: { wallet: Wallet; mandate?: Mandate; revokeOthersAfterSeconds?: number },
     options: CallOptions = {},
   ): Promise<IssuedKey> {
-    const body = { ...(await signIn(wallet, this.#publicUrl, "issueKey")), revokeOthersAfterSeconds };
+    const body =
+      mandate === undefined
+        ? { ...(await signIn(wallet, this.#publicUrl, "issueKey")), revokeOthersAfterSeconds }
+        : await signMandate(wallet, this.#publicUrl, mandate);
     const answer = await this.#http.post<wire.KeysIssueResponse>("/api/v1/auth/keys", body, options);
-    const { agentId, apiKey, othersEndAt } = answer;
-    return { agent: this.agent({ apiKey, wallet }), agentId, apiKey, othersEndAt };
+    const { agentId, apiKey, keyId, expiresAt, othersEndAt } = answer;
+    return { agent: this.agent({ apiKey, wallet }), agentId, apiKey, keyId, expiresAt, othersEndAt };
   }
 
   /**

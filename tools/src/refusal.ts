@@ -45,6 +45,9 @@ const REMEDIES: Readonly<Record<string, string>> = {
     "Repeat with exactly the earlier arguments, or choose a new intentId for a different purchase.",
   intent_conflict: "Repeat with exactly the earlier arguments. Use a new intentId only for a different purpose.",
   looks_like_a_repeat: "Read the named deal first. Only if you really want a second one, repeat with again: true.",
+  mandate_exceeded:
+    "Stop, or choose something within the named bound: the wallet's owner has set it, and no repeat lifts it.",
+  scope_not_granted: "Don't repeat the call: the wallet's owner hasn't allowed this key to do it.",
   recipient_not_found: "Check the agent id of the recipient.",
   inbox_full: "Wait until the recipient has read messages.",
   rate_limit_exceeded: REPEAT,

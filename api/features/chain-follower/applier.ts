@@ -5,8 +5,11 @@ import { insertPlain, writePlain } from "../../db/plain-writes.ts";
 import { ESCROW_EVENT_TYPES, isReadable } from "../../indexer/schemas.ts";
 import type { IndexedEscrow, IndexedEventWithEscrow, ReadEvent } from "../../indexer/schemas.ts";
 import type { Network } from "../../config/constants.ts";
+import { createMandateLedger } from "../mandates/ledger.ts";
+import type { MandateLedger } from "../mandates/ledger.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
 import type { DisputeFollower, EndpointDirectory, WalletDirectory } from "../transactions/ports.ts";
+import { followMandates } from "../transactions/expiry.ts";
 import { termDifferences } from "../transactions/snapshot.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import { announcedIds, ChangeSet } from "./change-set.ts";
@@ -66,9 +69,11 @@ interface Work {
  */
 export class Applier {
   readonly #deps: ApplierOptions;
+  readonly #ledger: MandateLedger;
 
   constructor(deps: ApplierOptions) {
     this.#deps = deps;
+    this.#ledger = createMandateLedger(deps.connection);
   }
 
   /** Moves the cursor and nothing else. */
@@ -300,6 +305,9 @@ export class Applier {
       ],
       session,
     );
+    const { transactions, now } = this.#deps;
+    const states = [...created, ...replaced, ...updated];
+    await followMandates({ transactions, ledger: this.#ledger, now: now() }, states, session);
     await insertPlain(this.#deps.models.applied, applied.first, session);
     await writePlain(
       this.#deps.models.applied,
@@ -308,7 +316,7 @@ export class Applier {
     );
     const withdrawn = applied.changed.filter(({ type, live }) => type === "DisputeOpened" && !live);
     await this.#deps.disputes.follow(
-      [...created, ...replaced, ...updated],
+      states,
       withdrawn.map(({ transactionId }) => transactionId),
       session,
     );

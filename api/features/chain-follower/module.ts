@@ -10,7 +10,8 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { EventRecorder } from "../events/recorder.ts";
 import { defineFeature } from "../feature.ts";
-import { expireQuotes } from "../transactions/expiry.ts";
+import { createMandateLedger } from "../mandates/ledger.ts";
+import { expireCounted, expireQuotes } from "../transactions/expiry.ts";
 import type { TransactionModel } from "../transactions/model.ts";
 import type { ChainProgress, DisputeFollower, EndpointDirectory, WalletDirectory } from "../transactions/ports.ts";
 import { Applier } from "./applier.ts";
@@ -102,6 +103,7 @@ export const chainFollowerModule = defineFeature({
   create({ connection, chains, indexers, log, now, timings, transactions, ...options }: ChainFollowerModuleDeps) {
     const models = followerModels(connection);
     const leases = leaseModel(connection);
+    const ledger = createMandateLedger(connection);
 
     function createNetworkFollower(network: Network): Follower {
       let expiredAt = 0;
@@ -143,6 +145,7 @@ export const chainFollowerModule = defineFeature({
           if (hasMore || appliedTime === null || performance.now() - expiredAt < timings.expiryEveryMs) return;
           expiredAt = performance.now();
           await expireQuotes(transactions, network, appliedTime, now());
+          await expireCounted({ connection, transactions, ledger }, network, appliedTime, now());
         },
       });
     }

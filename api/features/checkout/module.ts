@@ -8,6 +8,7 @@ import { defineFeature } from "../feature.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
 import { createIntents } from "../intents/intents.ts";
 import type { Listing } from "../listings/listing.ts";
+import { createMandateLedger } from "../mandates/ledger.ts";
 import { transactionModel } from "../transactions/model.ts";
 import { createPurchases } from "./purchases.ts";
 import { checkoutRoutes } from "./routes.ts";
@@ -42,7 +43,15 @@ export const checkoutModule = defineFeature({
       waitMs: timings.readWaitMs,
     });
     const services: CheckoutDeps = {
-      checkout: createCheckoutService({ ...ports, purchases, transactions, chains, clock }),
+      checkout: createCheckoutService({
+        ...ports,
+        connection,
+        purchases,
+        transactions,
+        chains,
+        clock,
+        ledger: createMandateLedger(connection),
+      }),
     };
     return { services };
   },

@@ -121,12 +121,14 @@ export function createPurchases({ connection, intents, transactions, chains, ind
     /**
      * Stores the deal of a purchase, in place of a dead one if there is one. Returns the deal that another request has
      * stored first, if any.
+     * @param insert stores the record in the purchase's database transaction
      * @throws ApiError `intent_conflict`, `looks_like_a_repeat`
      */
     async store(
       purchase: Purchase,
       deal: TransactionRecord,
       dead: TransactionRecord | undefined,
+      insert: (record: TransactionRecord, session: ClientSession) => Promise<void>,
       signal: AbortSignal,
     ): Promise<PurchasedDeal> {
       const { intentId, orderHash } = purchase;
@@ -140,7 +142,7 @@ export function createPurchases({ connection, intents, transactions, chains, ind
           }
           await takeTurn(orders, orderHash, record._id, session);
           await requireNew(purchase, session);
-          await transactions.create([record], { session });
+          await insert(record, session);
         });
         return { record, isDead: false };
       } catch (error) {

@@ -89,6 +89,7 @@ const checkout = defineRoute({
     "indexer_unavailable",
     "intent_conflict",
     "looks_like_a_repeat",
+    "mandate_exceeded",
   ],
 }).handle(async ({ body, caller, operation, signal }, { checkout: service }: CheckoutDeps) => {
   const checkedOut = await service.checkout(caller, body, operation, signal);

@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
 
+import type { ClientSession, Connection } from "mongoose";
 import { getAddress } from "viem";
 
 import type { ChainClient } from "../../chain/chain-client.ts";
 import { QUOTE_SECONDS } from "../../config/constants.ts";
-import { isDuplicateKey } from "../../db/connection.ts";
+import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
 import type { KyaLevel, Network } from "../../config/constants.ts";
 import { ApiError, validationError } from "../../http/errors.ts";
 import type { Caller } from "../../http/define-route.ts";
@@ -17,6 +18,7 @@ import type { BuyerCriteria } from "../criteria/document.ts";
 import { EvaluatorUnavailableError } from "../criteria/evaluator.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
 import type { Listing } from "../listings/listing.ts";
+import type { MandateLedger, Spending } from "../mandates/ledger.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
 import { UNFUNDED } from "../transactions/reader.ts";
 import { readSigning } from "./gasless.ts";
@@ -46,6 +48,8 @@ export interface CheckoutOptions {
   evaluator: CriteriaEvaluator;
   transactions: TransactionModel;
   purchases: Purchases;
+  connection: Connection;
+  ledger: MandateLedger;
   chains: Readonly<Record<Network, ChainClient>>;
   clock: Clock;
 }
@@ -78,7 +82,7 @@ async function requireUsableCriteria(buyer: Caller, criteria: BuyerCriteria, eva
 
 /** Creates a transaction with the terms of its escrow. */
 export function createCheckoutService(options: CheckoutOptions) {
-  const { chains, transactions, purchases, clock } = options;
+  const { chains, transactions, purchases, clock, connection, ledger } = options;
 
   /** The later of the chain's clock and ours: a deadline must hold for both. */
   async function chainNow(chain: ChainClient): Promise<number> {
@@ -107,10 +111,25 @@ export function createCheckoutService(options: CheckoutOptions) {
     return record === null ? undefined : checkedOut({ record, isDead: false });
   }
 
+  /**
+   * Stores a deal in a database transaction that also counts it against the mandate of the buyer's key, if it has one.
+   * @throws ApiError `mandate_exceeded`
+   */
+  function counting({ keyId, scopes }: Caller, spending: Spending) {
+    return async (record: TransactionRecord, session: ClientSession): Promise<void> => {
+      const mandate =
+        scopes === undefined ? {} : { mandate: await ledger.reserve(keyId, spending, record.createdAt, session) };
+      await transactions.create([{ ...record, ...mandate }], { session });
+    };
+  }
+
   /** Stores a deal; undefined if this request stored it, else the one that another request stored first. */
-  async function storedFirst(record: TransactionRecord): Promise<CheckedOut | undefined> {
+  async function storedFirst(
+    record: TransactionRecord,
+    store: () => Promise<unknown>,
+  ): Promise<CheckedOut | undefined> {
     try {
-      await transactions.create([record]);
+      await store();
       return undefined;
     } catch (error) {
       // The same operation went on in another process while this one was paused.
@@ -124,7 +143,7 @@ export function createCheckoutService(options: CheckoutOptions) {
     /**
      * With an intent, the deal that an earlier request of the same purchase created. It is replaced if it was never funded
      * and can't be any more.
-     * @throws ApiError `intent_conflict`, `looks_like_a_repeat`, and for an order that can't be taken
+     * @throws ApiError `intent_conflict`, `looks_like_a_repeat`, `mandate_exceeded`, and for an order that can't be taken
      */
     async checkout(buyer: Caller, order: Order, operation: Operation, signal: AbortSignal): Promise<CheckedOut> {
       const createdAt = clock.now();
@@ -148,6 +167,10 @@ export function createCheckoutService(options: CheckoutOptions) {
       await requireVerifiedBuyer(valueUsd, () => options.kyaLevelOf(buyer.agentId));
       await requireBalance(chain, buyer.walletAddress, quote);
 
+      const { schema, checks = [] } = order.criteria ?? {};
+      const { network, category, sellerAddress: seller } = listing;
+      const deal = { category, seller, hasCriteria: schema !== undefined || checks.length > 0 };
+      const insert = counting(buyer, { usd: valueUsd, network, deal });
       const signing = await readSigning(chain, quote.token.address, getAddress(buyer.walletAddress));
       const document = criteriaDocument(listing, order);
       const record: TransactionRecord = {
@@ -189,9 +212,14 @@ export function createCheckoutService(options: CheckoutOptions) {
         updatedAt: createdAt,
       };
       if (purchase === undefined) {
-        return (await storedFirst(record)) ?? { record, isFundable: true, signing, valueUsd };
+        const other = await storedFirst(record, () =>
+          buyer.scopes === undefined
+            ? transactions.create([record])
+            : withTransaction(connection, (session) => insert(record, session)),
+        );
+        return other ?? { record, isFundable: true, signing, valueUsd };
       }
-      const stored = await purchases.store(purchase, record, bought?.record, signal);
+      const stored = await purchases.store(purchase, record, bought?.record, insert, signal);
       if (stored.record._id !== record._id) return checkedOut(stored);
       return { record: stored.record, isFundable: true, signing, valueUsd };
     },

@@ -7,7 +7,9 @@ import type { Standings } from "../agents/standings.ts";
 import { defineFeature } from "../feature.ts";
 import { accessModels } from "../limits/access-model.ts";
 import { createKeyStates } from "./key-states.ts";
+import { mandateModel } from "../mandates/model.ts";
 import { createApiKeys } from "./keys.ts";
+import { createMandatedKeys } from "./mandated-keys.ts";
 import { identityRoutes } from "./routes.ts";
 import type { IdentityDeps } from "./routes.ts";
 import { createIdentityService } from "./service.ts";
@@ -29,7 +31,8 @@ export const identityModule = defineFeature({
   routes: identityRoutes,
   create({ connection, models, standings, clock, publicUrl, onRegistered }: IdentityModuleDeps) {
     const access = accessModels(connection);
-    const apiKeys = createApiKeys(access, clock);
+    const mandates = mandateModel(connection);
+    const apiKeys = createApiKeys({ ...access, mandates, connection }, clock);
     const identity = createIdentityService({
       connection,
       models,
@@ -39,7 +42,8 @@ export const identityModule = defineFeature({
       publicUrl,
       onRegistered,
     });
-    const services: IdentityDeps = { identity, apiKeys };
+    const issueMandatedKey = createMandatedKeys({ connection, models, mandates, keys: apiKeys, clock, publicUrl });
+    const services: IdentityDeps = { identity, apiKeys, issueMandatedKey, now: () => clock.now() };
     return {
       services,
       signatureNonces: createSignatureNonces(models),

@@ -12,7 +12,7 @@ import { nameSkeletons } from "../../lib/name-skeleton.ts";
 import type { AgentModels, AgentRecord } from "../agents/model.ts";
 import { nameKeyOf } from "../agents/registry.ts";
 import type { Standings } from "../agents/standings.ts";
-import type { ApiKeys, KnownScore } from "./keys.ts";
+import type { ApiKeys, IssuedKey, KnownScore } from "./keys.ts";
 import { checkSignInMessage } from "./sign-in-message.ts";
 import type { AcceptableMessage, SignInPurpose } from "./sign-in-message.ts";
 
@@ -35,7 +35,7 @@ export interface KeyRequest {
 /** Registers agents and issues keys for signatures of their wallets. */
 export interface IdentityService {
   register(registration: Registration): Promise<{ agent: AgentRecord; apiKey: string }>;
-  issueKey(request: KeyRequest): Promise<{ agentId: string; apiKey: string; othersEndAt: Date }>;
+  issueKey(request: KeyRequest): Promise<IssuedKey & { agentId: string; othersEndAt: Date }>;
 }
 
 /** Called in the transaction of a registration. */
@@ -106,7 +106,7 @@ export function createIdentityService(deps: IdentityServiceDeps): IdentityServic
       const known = await knownScore(walletKey);
       if ((await models.agents.exists({ walletKey })) !== null) throw alreadyRegistered();
       try {
-        const apiKey = await withTransaction(connection, async (session) => {
+        const { apiKey } = await withTransaction(connection, async (session) => {
           await models.nonces.create([nonceRecord(accepted)], { session });
           await models.agents.create([agent], { session });
           await deps.onRegistered({ agentId: agent._id, wallet: walletKey }, session);
@@ -128,13 +128,13 @@ export function createIdentityService(deps: IdentityServiceDeps): IdentityServic
       const known = await knownScore(agent.walletKey);
       const othersEndAt = new Date(clock.now().getTime() + revokeOthersAfterSeconds * 1_000);
       try {
-        const apiKey = await withTransaction(connection, async (session) => {
+        const issuedKey = await withTransaction(connection, async (session) => {
           // First, because the agent's calls write the same record: the sooner, the fewer conflicts.
           const issued = await keys.issue(agent, othersEndAt, known, session);
           await models.nonces.create([nonceRecord(accepted)], { session });
           return issued;
         });
-        return { agentId: agent._id, apiKey, othersEndAt };
+        return { agentId: agent._id, ...issuedKey, othersEndAt };
       } catch (error) {
         if (isDuplicateKey(error)) throw new ApiError("nonce_already_used", { cause: error });
         throw error;

@@ -156,7 +156,7 @@ function extraRules({ requestId, resources }: SignInText): Rule[] {
 const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
 
 /** The service's own address. A loopback address has all the loopback's names, as nobody else can use them. */
-function listOrigins(service: URL): URL[] {
+export function listOrigins(service: URL): URL[] {
   if (!LOOPBACK_NAMES.includes(service.hostname)) return [service];
   return LOOPBACK_NAMES.map((hostname) => {
     const alias = new URL(service);

@@ -85,7 +85,8 @@ export class StoredAdmissionControl implements AdmissionControl {
     }
     const limit = rateClass === undefined ? this.emptyWindow.limit : this.#deps.limits.rateLimits[rateClass];
     const rate = counted ?? toState(limit, call.counted, call.last ?? undefined, call.at);
-    if (call.outcome === "limited") throw tooMany(rateClass ?? "general", rate, call, scopes === undefined ? "key" : "agent");
+    if (call.outcome === "limited")
+      throw tooMany(rateClass ?? "general", rate, call, scopes === undefined ? "key" : "agent");
     const use = call.outcome === "reserved" && budget !== undefined ? { type: budget, day: call.day } : undefined;
     const reserved = { agentId, keyHash: presented.hash, callId: call.id, use };
     return {

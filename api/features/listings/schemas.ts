@@ -24,7 +24,10 @@ import { exactDecimal, MAX_PRICE, MIN_PRICE, priceFault } from "./price.ts";
 
 const CATEGORY_FAULT = "Must be a child slug of the taxonomy (GET /api/v1/categories)";
 
-const category = z.enum(CHILD_SLUGS as [string, ...string[]], { error: CATEGORY_FAULT }).meta({ id: "CategorySlug" });
+/** Slug of a category that a listing can have. */
+export const categorySchema = z
+  .enum(CHILD_SLUGS as [string, ...string[]], { error: CATEGORY_FAULT })
+  .meta({ id: "CategorySlug" });
 const price = z.number().min(MIN_PRICE).max(MAX_PRICE).meta({
   description: "Price of one unit in `currency`; at most 6 decimal places in USDC and USD, 18 in ETH and POL",
 });
@@ -33,7 +36,7 @@ const currency = z.enum(CURRENCIES);
 const writableFields = {
   title: textSchema({ kind: "name", max: TITLE_MAX_LENGTH }),
   description: textSchema({ kind: "longText", max: DESCRIPTION_MAX_LENGTH }),
-  category,
+  category: categorySchema,
   price,
   priceUnit: z.enum(PRICE_UNITS),
   currency,
@@ -140,7 +143,7 @@ const MAX_USD_BOUND = 1e15;
 export const listListingsQuery = z
   .strictObject({
     q: textSchema({ kind: "query", max: QUERY_MAX_LENGTH }).optional().meta({ description: "Semantic search query" }),
-    category: category.optional(),
+    category: categorySchema.optional(),
     network: networkSchema.optional(),
     sellerId: z.string().min(1).max(64).optional(),
     status: z

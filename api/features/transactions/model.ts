@@ -6,6 +6,7 @@ import { textOf } from "../../db/records.ts";
 import type { Indexes, RecordOf } from "../../db/records.ts";
 import { DISPUTE_OUTCOMES, ESCROW_STATES, RESOLUTION_METHODS, RESOLVED_BY } from "../../indexer/schemas.ts";
 import type { EscrowEventType } from "../../indexer/schemas.ts";
+import { countFields } from "../mandates/model.ts";
 
 /** Status values of a transaction. */
 export const TRANSACTION_STATUSES = [
@@ -110,6 +111,8 @@ const transactionFields = {
   intentId: optional(text),
   /** Hash of buyer, service and request payload, of a deal with an intent: equal hashes look like one purchase. */
   orderHash: optional(text),
+  /** What the deal counts against the mandate of the key that checked it out: nothing while the deal is expired. */
+  mandate: optional(part(countFields)),
   /** JSON texts, because free-form documents are kept as received, with any keys and numbers. */
   requestPayloadJson: nullable(text),
   responsePayloadJson: nullable(text),

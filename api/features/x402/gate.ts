@@ -3,6 +3,7 @@ import type { X402Settings } from "../../config/x402.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { RouteResponse, Next, ValidatedContext } from "../../http/pipeline.ts";
 import type { PaymentGate } from "../../http/policies/x402.ts";
+import type { MandateLedger } from "../mandates/ledger.ts";
 import type { Claims } from "./settling/claims.ts";
 import type { Charge, PaymentResponses } from "./offer/payment-responses.ts";
 import { FacilitatorUnavailableError } from "./settling/facilitator.ts";
@@ -25,6 +26,7 @@ interface GateDeps {
   repeats: Repeats;
   claims: Claims;
   reservations: Reservations;
+  ledger: Pick<MandateLedger, "requireRoom">;
   paidCalls: PaidCalls;
   /** @throws ConfigurationError, ChainUnavailableError */
   requirePayee: (signal: AbortSignal) => Promise<void>;
@@ -88,7 +90,10 @@ export class X402Gate implements PaymentGate {
     if (earlier !== undefined) return earlier;
     const presented = readProof(context.headers, terms.network);
     if (presented === undefined) {
-      return (await this.#awaitedResponse(attempt)) ?? responses.paymentRequired(charge, terms);
+      const awaited = await this.#awaitedResponse(attempt);
+      if (awaited !== undefined) return awaited;
+      await this.#requireRoom(attempt);
+      return responses.paymentRequired(charge, terms);
     }
     const { proof } = presented;
     requireSender(proof, context.caller?.walletAddress ?? "0x");
@@ -126,6 +131,12 @@ export class X402Gate implements PaymentGate {
     // Another payment may have taken the id since.
     await this.#requireOwnId(attempt, presented);
     throw new ProofRefusedError("proof_in_use");
+  }
+
+  /** Asks nobody for a payment that the key's mandate wouldn't allow. @throws ApiError `mandate_exceeded` */
+  async #requireRoom({ context, keyId, terms: { amount: usd, network } }: PaymentAttempt): Promise<void> {
+    if (context.caller?.scopes === undefined) return;
+    await this.#deps.ledger.requireRoom(keyId, { usd, network }, this.#deps.now());
   }
 
   /** @throws ApiError `payment_identifier_reused` if the key has given the payment's id to another payment */

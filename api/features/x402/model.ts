@@ -16,6 +16,7 @@ import {
   withDefault,
 } from "../../db/records.ts";
 import type { RecordOf } from "../../db/records.ts";
+import { countFields } from "../mandates/model.ts";
 
 /*
  * A claim is the use of one payment for one request:
@@ -81,6 +82,8 @@ const claimFields = {
   requestHash: text,
   /** Id that the request's `Idempotency-Key` gives it: the same for all repeats, and for no other request. */
   operationId: optional(text),
+  /** What the payment counts against the mandate of the request's key: nothing once the reservation is over. */
+  mandate: optional(part(countFields)),
   /** Calls to credit when the payment is confirmed. */
   pack: optional(part({ class: oneOf(CALL_CLASSES), calls: number })),
   state: oneOf(CLAIM_STATES),
@@ -124,6 +127,10 @@ export const claimModel = (connection: Connection): ClaimModel =>
     ],
     [{ operationId: 1 }, having("operationId")],
     [{ leaseEndsAt: 1 }, { partialFilterExpression: { state: "settling" } }],
+    [
+      { leaseEndsAt: 1, state: 1 },
+      { partialFilterExpression: { "mandate.counted": true, state: "reserved" }, name: "counted_reservations" },
+    ],
     [{ network: 1, token: 1, payer: 1, state: 1 }, { partialFilterExpression: { state: { $in: [...UNPAID_STATES] } } }],
     [{ network: 1, token: 1, payer: 1, spentAt: 1 }, having("payment")],
   ]);

@@ -9,6 +9,7 @@ import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Metrics } from "../../lib/metrics.ts";
+import { createMandateLedger } from "../mandates/ledger.ts";
 import { leaseModel } from "../../jobs/lease.ts";
 import { defineFeature } from "../feature.ts";
 import { CLAIM_TIMINGS, Claims } from "./settling/claims.ts";
@@ -69,8 +70,10 @@ export const x402Module = defineFeature({
       counters.paid(claim);
     };
     const { lastTransactions } = models;
+    const ledger = createMandateLedger(connection);
     const claims = new Claims({
       connection,
+      ledger,
       claims: models.claims,
       answers: models.answers,
       credit,
@@ -109,22 +112,22 @@ export const x402Module = defineFeature({
       responses,
       repeats,
       claims,
+      ledger,
       reservations: new Reservations({ claims, chain, facilitator, now }),
       paidCalls: new PaidCalls({ responses, repeats, claims, balance, settlements, log }),
       requirePayee: async (signal) => payee?.require(signal),
       readClocks: async () => ({ chainTime: await chainTime.latest(), wallTime: toUnixSeconds(now()) }),
       now,
     });
-    const recovery =
-      settlements === undefined ? undefined : new SettlementRecovery({ claims, settlements, log, timeoutMs });
+    const recovery = new SettlementRecovery({ claims, settlements, log, timeoutMs });
     const services: X402Deps = { packs };
     return {
       services,
       models,
       gate,
-      loops: recovery === undefined ? [] : [recovery.loop],
+      loops: [recovery.loop],
       /** Finishes open settlements once. For tests, which don't run the loop. */
-      finish: async () => recovery?.look(),
+      finish: () => recovery.look(),
       /** @throws ConfigurationError if payments would go to the treasury */
       checkPayee: async () => payee?.atStart(),
     };

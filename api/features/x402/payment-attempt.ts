@@ -39,13 +39,14 @@ export function toCall(context: ValidatedContext, { agentId, keyId }: Caller, no
 
 /** The use that a request reserves its payment for. */
 export function toPurpose(
-  { agentId, keyId, requestHash, operationId, charge }: PaymentAttempt,
+  { agentId, keyId, requestHash, operationId, charge, context }: PaymentAttempt,
   { paymentId }: Presented,
 ): Purpose {
   return {
     agentId,
     keyId,
     requestHash,
+    mandateId: context.caller?.scopes === undefined ? undefined : keyId,
     ...(paymentId === undefined ? {} : { paymentId }),
     ...(operationId === undefined ? {} : { operationId }),
     ...(charge.pack === undefined ? {} : { pack: charge.pack }),

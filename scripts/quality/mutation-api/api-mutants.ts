@@ -13,6 +13,7 @@ import { FOLLOWER_FAULTS } from "./follower.ts";
 import { INTENT_FAULTS } from "./intents.ts";
 import { KEEPER_FAULTS } from "./keeper.ts";
 import { LIST_FAULTS } from "./lists.ts";
+import { MANDATE_FAULTS } from "./mandates.ts";
 import { MARKET_FAULTS } from "./market.ts";
 import { SEARCH_FAULTS } from "./search.ts";
 import { MESSAGE_FAULTS } from "./messages.ts";
@@ -29,6 +30,7 @@ export const API_MUTANTS: readonly ApiMutant[] = [
   ...DOOR_FAULTS,
   ...CONNECTION_FAULTS,
   ...MARKET_FAULTS,
+  ...MANDATE_FAULTS,
   ...SEARCH_FAULTS,
   ...DEAL_FAULTS,
   ...BEFORE_FUNDING_FAULTS,

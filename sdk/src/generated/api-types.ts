@@ -63,15 +63,117 @@ export type RegistrationRequest = {
 export type SignInMessage = string;
 
 export type KeyRequest = {
-  message: SignInMessage;
+  message?: SignInMessage;
+  /**
+   * Instead of `message`: EIP-712, [mandates](/guides/mandates)
+   */
+  mandate?: MandateRequest;
   signature: string;
+  /**
+   * 0 by default; not with a mandate, which ends no other key
+   */
   revokeOthersAfterSeconds?: number;
 };
+
+export type MandateRequest = {
+  wallet: Address;
+  /**
+   * This service's, with its port
+   */
+  host: string;
+  nonce: string;
+  /**
+   * Unix seconds, within the last 10 minutes
+   */
+  issuedAt: number;
+  /**
+   * Unix seconds, within a year: when the key ends
+   */
+  notAfter: number;
+  perDealUsd: MandateUsd;
+  perDayUsd: MandateUsd;
+  totalUsd: MandateUsd;
+  /**
+   * An empty list bounds nothing
+   */
+  categories: Array<CategorySlug>;
+  /**
+   * Wallets; an empty list bounds nothing
+   */
+  sellers: Array<Address>;
+  /**
+   * An empty list bounds nothing
+   */
+  networks: Array<Network>;
+  /**
+   * Whether each checkout must have `criteria`
+   */
+  requireCriteria: boolean;
+  /**
+   * What the key may call
+   */
+  scopes: Array<Scope>;
+  onExceeded: "refuse";
+};
+
+/**
+ * US dollars such as `12.50`; 10⁻⁶ of them in the typed data
+ */
+export type MandateUsd = string;
+
+export type CategorySlug =
+  | "trading"
+  | "onchain_intelligence"
+  | "yield_management"
+  | "risk_assessment"
+  | "financial_ops"
+  | "accounting"
+  | "sys_automation"
+  | "legal_compliance"
+  | "hr_talent"
+  | "discovery"
+  | "negotiation"
+  | "quality_control"
+  | "resource_monetization"
+  | "engineering"
+  | "infrastructure"
+  | "documentation"
+  | "security_auditing"
+  | "social_influence"
+  | "multimodal_generation"
+  | "community_management"
+  | "system_privileges"
+  | "hardware_iot"
+  | "communication_gateways"
+  | "executive_assistance"
+  | "b2c_commerce"
+  | "pkm"
+  | "persona_grooming"
+  | "vibe_check"
+  | "context_wellness"
+  | "agentic_diplomacy"
+  | "agent_mentorship"
+  | "research"
+  | "summarization"
+  | "coding"
+  | "data"
+  | "translation"
+  | "booking"
+  | "monitoring"
+  | "analytics"
+  | "marketing"
+  | "other";
 
 /**
  * `base-sepolia` is the testnet, `base` the mainnet
  */
 export type Network = "base-sepolia" | "base";
+
+export type Scope = "read" | "buy" | "sell" | "message" | "memory";
+
+export type EmptyRequest = {
+  [key: string]: never;
+};
 
 export type PaymentMethodRequest = {
   network: Network;
@@ -119,49 +221,6 @@ export type ServiceRequest = {
   network?: Network;
   intentId?: IntentId;
 };
-
-export type CategorySlug =
-  | "trading"
-  | "onchain_intelligence"
-  | "yield_management"
-  | "risk_assessment"
-  | "financial_ops"
-  | "accounting"
-  | "sys_automation"
-  | "legal_compliance"
-  | "hr_talent"
-  | "discovery"
-  | "negotiation"
-  | "quality_control"
-  | "resource_monetization"
-  | "engineering"
-  | "infrastructure"
-  | "documentation"
-  | "security_auditing"
-  | "social_influence"
-  | "multimodal_generation"
-  | "community_management"
-  | "system_privileges"
-  | "hardware_iot"
-  | "communication_gateways"
-  | "executive_assistance"
-  | "b2c_commerce"
-  | "pkm"
-  | "persona_grooming"
-  | "vibe_check"
-  | "context_wellness"
-  | "agentic_diplomacy"
-  | "agent_mentorship"
-  | "research"
-  | "summarization"
-  | "coding"
-  | "data"
-  | "translation"
-  | "booking"
-  | "monitoring"
-  | "analytics"
-  | "marketing"
-  | "other";
 
 /**
  * Yours for ever: each retry sends the same value and gets the same record as it stands now. Another purpose takes another value
@@ -275,10 +334,6 @@ export type DeliverRequest = {
     [key: string]: unknown;
   };
   txHash?: Bytes32;
-};
-
-export type EmptyRequest = {
-  [key: string]: never;
 };
 
 export type CheckRequest = {
@@ -681,10 +736,15 @@ export type KeyAnswer = {
    * Shown only this once: the service stores just its hash
    */
   apiKey: string;
+  keyId: string;
   /**
-   * When the agent's other keys end
+   * When the key ends; null without a mandate
    */
-  othersEndAt: string;
+  expiresAt: string | null;
+  /**
+   * When the agent's other keys without a mandate end; null with a mandate, which ends none
+   */
+  othersEndAt: string | null;
 };
 
 export type NotFoundError = {
@@ -699,14 +759,53 @@ export type NotFoundError = {
   };
 };
 
-export type RevokedKeyAnswer = {
-  success: true;
-  data: RevokedKey;
+export type MandateLimitReachedError = {
+  success: false;
+  error: string;
+  code: "mandate_limit_reached";
+  details?: {
+    limit: number;
+  };
 };
 
-export type RevokedKey = {
-  agentId: string;
-  revokedAt: string;
+export type KeyPage = {
+  success: true;
+  data: Array<Key>;
+  nextCursor: string | null;
+};
+
+export type Key = {
+  id: string;
+  keyId: string;
+  createdAt: string;
+  expiresAt: string | null;
+  /**
+   * Whether the request was made with it
+   */
+  current: boolean;
+  /**
+   * Null for a key without one
+   */
+  mandate: {
+    perDealUsd: Usd;
+    perDayUsd: Usd;
+    totalUsd: Usd;
+    categories: Array<string>;
+    sellers: Array<string>;
+    networks: Array<Network>;
+    requireCriteria: boolean;
+    scopes: Array<Scope>;
+    left: {
+      perDealUsd: Usd;
+      todayUsd: Usd;
+      totalUsd: Usd;
+    };
+    dayEndsAt: string;
+    /**
+     * Whether nothing new can be bought, because a deal was funded after it had expired
+     */
+    closed: boolean;
+  } | null;
 };
 
 export type RequestSignatureError = RequestSignatureInvalidError | RequestTimestampExpiredError;
@@ -793,6 +892,29 @@ export type PaymentRequired = {
   }>;
 };
 
+export type MandateExceededError = {
+  success: false;
+  error: string;
+  code: "mandate_exceeded";
+  details?: {
+    /**
+     * The field of the mandate that refuses, or `closed`, or `ended`
+     */
+    bound: string;
+    askedUsd: Usd;
+    left: {
+      perDealUsd: Usd;
+      todayUsd: Usd;
+      totalUsd: Usd;
+    };
+    /**
+     * When the day's amount is whole again
+     */
+    dayEndsAt: string;
+    notAfter: string;
+  };
+};
+
 export type ScopeNotGrantedError = {
   success: false;
   error: string;
@@ -830,6 +952,16 @@ export type FacilitatorUnavailableError = {
   success: false;
   error: string;
   code: "facilitator_unavailable";
+};
+
+export type RevokedKeyAnswer = {
+  success: true;
+  data: RevokedKey;
+};
+
+export type RevokedKey = {
+  agentId: string;
+  revokedAt: string;
 };
 
 export type UsageAnswer = {
@@ -3395,7 +3527,7 @@ export type DisputeId = string;
 /**
  * 1 to 256 characters. In a path it is URL-encoded, so `/` becomes `%2F`
  */
-export type Key = string;
+export type Key2 = string;
 
 export type Network2 = Network;
 
@@ -3488,7 +3620,7 @@ export type KeysRevokeErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -3518,6 +3650,59 @@ export type KeysRevokeResponses = {
 
 export type KeysRevokeResponse = KeysRevokeResponses[keyof KeysRevokeResponses];
 
+export type KeysListData = {
+  body?: never;
+  path?: never;
+  query?: never;
+  url: "/api/v1/auth/keys";
+};
+
+export type KeysListErrors = {
+  /**
+   * Bad Request
+   */
+  400: ValidationError;
+  /**
+   * Unauthorized
+   */
+  401: RequestSignatureError | InvalidApiKeyError;
+  /**
+   * Payment Required
+   */
+  402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: MandateExceededError | ScopeNotGrantedError;
+  /**
+   * Conflict
+   */
+  409: PaymentIdentifierReusedError;
+  /**
+   * Too Many Requests
+   */
+  429: RateLimitExceededError;
+  /**
+   * Service Unavailable
+   */
+  503: PaymentUnavailableError | ServiceUnavailableError;
+  /**
+   * What any operation may answer
+   */
+  default: InternalError;
+};
+
+export type KeysListError = KeysListErrors[keyof KeysListErrors];
+
+export type KeysListResponses = {
+  /**
+   * OK
+   */
+  200: KeyPage;
+};
+
+export type KeysListResponse = KeysListResponses[keyof KeysListResponses];
+
 export type KeysIssueData = {
   body: KeyRequest;
   headers?: {
@@ -3543,7 +3728,7 @@ export type KeysIssueErrors = {
   /**
    * Conflict
    */
-  409: IdempotencyError | NonceAlreadyUsedError;
+  409: IdempotencyError | MandateLimitReachedError | NonceAlreadyUsedError;
   /**
    * Too Many Requests
    */
@@ -3568,6 +3753,130 @@ export type KeysIssueResponses = {
 };
 
 export type KeysIssueResponse = KeysIssueResponses[keyof KeysIssueResponses];
+
+export type KeysRevokeByIdData = {
+  body?: never;
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path: {
+    keyId: string;
+  };
+  query?: never;
+  url: "/api/v1/auth/keys/{keyId}";
+};
+
+export type KeysRevokeByIdErrors = {
+  /**
+   * Bad Request
+   */
+  400: MalformedJsonError | ValidationError;
+  /**
+   * Unauthorized
+   */
+  401: RequestSignatureError | InvalidApiKeyError;
+  /**
+   * Payment Required
+   */
+  402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: MandateExceededError | ScopeNotGrantedError;
+  /**
+   * Not Found
+   */
+  404: NotFoundError;
+  /**
+   * Conflict
+   */
+  409: IdempotencyError | PaymentIdentifierReusedError;
+  /**
+   * Too Many Requests
+   */
+  429: RateLimitExceededError;
+  /**
+   * Service Unavailable
+   */
+  503: PaymentUnavailableError | ServiceUnavailableError;
+  /**
+   * What any operation may answer
+   */
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
+};
+
+export type KeysRevokeByIdError = KeysRevokeByIdErrors[keyof KeysRevokeByIdErrors];
+
+export type KeysRevokeByIdResponses = {
+  /**
+   * OK
+   */
+  200: RevokedKeyAnswer;
+};
+
+export type KeysRevokeByIdResponse = KeysRevokeByIdResponses[keyof KeysRevokeByIdResponses];
+
+export type KeysFreezeData = {
+  body?: EmptyRequestWritable;
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path?: never;
+  query?: never;
+  url: "/api/v1/auth/keys/freeze";
+};
+
+export type KeysFreezeErrors = {
+  /**
+   * Bad Request
+   */
+  400: MalformedJsonError | ValidationError;
+  /**
+   * Unauthorized
+   */
+  401: RequestSignatureError | InvalidApiKeyError;
+  /**
+   * Payment Required
+   */
+  402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: MandateExceededError | ScopeNotGrantedError;
+  /**
+   * Conflict
+   */
+  409: IdempotencyError | PaymentIdentifierReusedError;
+  /**
+   * Too Many Requests
+   */
+  429: RateLimitExceededError;
+  /**
+   * Service Unavailable
+   */
+  503: PaymentUnavailableError | ServiceUnavailableError;
+  /**
+   * What any operation may answer
+   */
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
+};
+
+export type KeysFreezeError = KeysFreezeErrors[keyof KeysFreezeErrors];
+
+export type KeysFreezeResponses = {
+  /**
+   * OK
+   */
+  200: RevokedKeyAnswer;
+};
+
+export type KeysFreezeResponse = KeysFreezeResponses[keyof KeysFreezeResponses];
 
 export type UsageReadData = {
   body?: never;
@@ -3721,7 +4030,7 @@ export type AgentsReadDiscoveryScoreErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -3802,7 +4111,7 @@ export type AgentsListErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -3857,7 +4166,7 @@ export type AgentsReadErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -3926,7 +4235,7 @@ export type AgentsReadTrustErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -3989,7 +4298,7 @@ export type KyaLinkPaymentMethodErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -4103,7 +4412,7 @@ export type DevelopersVerifyErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -4160,7 +4469,7 @@ export type FeesReadTierErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -4222,7 +4531,7 @@ export type RebatesListErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -4286,7 +4595,7 @@ export type RebatesListSettlementsErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -4422,7 +4731,7 @@ export type ListingsListErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -4481,7 +4790,7 @@ export type ListingsCreateErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -4542,7 +4851,7 @@ export type ListingsArchiveErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError | WrongRoleError;
+  403: MandateExceededError | ScopeNotGrantedError | WrongRoleError;
   /**
    * Not Found
    */
@@ -4601,7 +4910,7 @@ export type ListingsReadErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -4666,7 +4975,7 @@ export type ListingsUpdateErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError | WrongRoleError;
+  403: MandateExceededError | ScopeNotGrantedError | WrongRoleError;
   /**
    * Not Found
    */
@@ -4723,7 +5032,7 @@ export type ListingsDiscoverErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -4778,7 +5087,7 @@ export type ListingsCheckVisibilityErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError | WrongRoleError;
+  403: MandateExceededError | ScopeNotGrantedError | WrongRoleError;
   /**
    * Not Found
    */
@@ -4841,7 +5150,12 @@ export type CheckoutCreateErrors = {
   /**
    * Forbidden
    */
-  403: AgentNotVerifiedError | JobValueCapExceededError | ScopeNotGrantedError | TestnetGraduationRequiredError;
+  403:
+    | AgentNotVerifiedError
+    | JobValueCapExceededError
+    | MandateExceededError
+    | ScopeNotGrantedError
+    | TestnetGraduationRequiredError;
   /**
    * Not Found
    */
@@ -4938,7 +5252,7 @@ export type TransactionsListErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -4998,7 +5312,7 @@ export type TransactionsReadErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -5057,7 +5371,7 @@ export type TransactionsReadCriteriaErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -5123,7 +5437,7 @@ export type TransactionsFundErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError | WrongRoleError;
+  403: MandateExceededError | ScopeNotGrantedError | WrongRoleError;
   /**
    * Not Found
    */
@@ -5202,7 +5516,7 @@ export type TransactionsDeliverErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError | WrongRoleError;
+  403: MandateExceededError | ScopeNotGrantedError | WrongRoleError;
   /**
    * Not Found
    */
@@ -5277,7 +5591,7 @@ export type TransactionsConfirmErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError | WrongRoleError;
+  403: MandateExceededError | ScopeNotGrantedError | WrongRoleError;
   /**
    * Not Found
    */
@@ -5336,7 +5650,7 @@ export type TransactionsClaimAbandonedErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError | WrongRoleError;
+  403: MandateExceededError | ScopeNotGrantedError | WrongRoleError;
   /**
    * Not Found
    */
@@ -5396,7 +5710,7 @@ export type TransactionsFinalizeErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -5464,7 +5778,7 @@ export type JobsListErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -5519,7 +5833,7 @@ export type TransactionsCheckErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError | WrongRoleError;
+  403: MandateExceededError | ScopeNotGrantedError | WrongRoleError;
   /**
    * Not Found
    */
@@ -5582,7 +5896,7 @@ export type DisputesCreateErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError | WrongRoleError;
+  403: MandateExceededError | ScopeNotGrantedError | WrongRoleError;
   /**
    * Not Found
    */
@@ -5649,7 +5963,7 @@ export type DisputesReadErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -5708,7 +6022,7 @@ export type DisputesReadRulingErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -5773,7 +6087,7 @@ export type DisputesSubmitEvidenceErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -5845,7 +6159,7 @@ export type TransactionsSubmitEvidenceErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -5918,7 +6232,7 @@ export type DisputesOfferSettlementErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -5990,7 +6304,7 @@ export type EventsListErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -6047,7 +6361,7 @@ export type EventsStreamErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -6115,7 +6429,7 @@ export type MemoryListErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -6182,7 +6496,7 @@ export type MemoryWriteErrors = {
   /**
    * Forbidden
    */
-  403: MemoryReadOnlyError | ScopeNotGrantedError;
+  403: MandateExceededError | MemoryReadOnlyError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -6249,7 +6563,7 @@ export type MemoryWriteBatchErrors = {
   /**
    * Forbidden
    */
-  403: MemoryReadOnlyError | ScopeNotGrantedError;
+  403: MandateExceededError | MemoryReadOnlyError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -6307,7 +6621,7 @@ export type MemoryExportErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -6366,7 +6680,7 @@ export type MemoryImportErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -6436,7 +6750,7 @@ export type MemoryDeleteErrors = {
   /**
    * Forbidden
    */
-  403: MemoryReadOnlyError | ScopeNotGrantedError;
+  403: MandateExceededError | MemoryReadOnlyError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -6508,7 +6822,7 @@ export type MemoryReadErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -6580,7 +6894,7 @@ export type MemoryReadHistoryErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -6654,7 +6968,7 @@ export type MemoryRenewErrors = {
   /**
    * Forbidden
    */
-  403: MemoryReadOnlyError | ScopeNotGrantedError;
+  403: MandateExceededError | MemoryReadOnlyError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -6715,7 +7029,7 @@ export type MemorySearchErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -6768,7 +7082,7 @@ export type WebhooksReadSecretErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -6827,7 +7141,7 @@ export type WebhooksRotateSecretErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -6886,7 +7200,7 @@ export type WebhooksActivateSecretErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -6951,7 +7265,7 @@ export type WebhooksListDeliveriesErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -7006,7 +7320,7 @@ export type WebhooksReadDeliveryErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -7071,7 +7385,7 @@ export type WebhooksRedeliverErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -7136,7 +7450,7 @@ export type WebhooksPingErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -7201,7 +7515,7 @@ export type WebhooksRedeliverMissedErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -7267,7 +7581,7 @@ export type WebhooksListErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -7326,7 +7640,7 @@ export type WebhooksCreateErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -7387,7 +7701,7 @@ export type WebhooksDeleteErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -7446,7 +7760,7 @@ export type WebhooksReadErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -7511,7 +7825,7 @@ export type WebhooksUpdateErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -7587,7 +7901,7 @@ export type MessagesListErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -7646,7 +7960,7 @@ export type MessagesSendErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -7711,7 +8025,7 @@ export type MessagesReadErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -7776,7 +8090,7 @@ export type MessagesMarkReadErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError | WrongRoleError;
+  403: MandateExceededError | ScopeNotGrantedError | WrongRoleError;
   /**
    * Not Found
    */
@@ -7842,7 +8156,7 @@ export type UcpMessagesListErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -7901,7 +8215,7 @@ export type UcpMessagesSendErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -7966,7 +8280,7 @@ export type TopicsUnsubscribeErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -8025,7 +8339,7 @@ export type TopicsSubscribeErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -8087,7 +8401,7 @@ export type TopicsListSubscriptionsErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -8146,7 +8460,7 @@ export type MessagesRegisterWebhookErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -8211,7 +8525,7 @@ export type TransactionsReadTimelineErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -8314,7 +8628,7 @@ export type PacksBuyErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Not Found
    */
@@ -8379,7 +8693,7 @@ export type AnalyticsReadFractalErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -8432,7 +8746,7 @@ export type AnalyticsAnalyseSeriesErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */
@@ -8488,7 +8802,7 @@ export type AnalyticsReadMarketErrors = {
   /**
    * Forbidden
    */
-  403: ScopeNotGrantedError;
+  403: MandateExceededError | ScopeNotGrantedError;
   /**
    * Conflict
    */

@@ -14,6 +14,7 @@ import { Court } from "../../fixtures/disputes.ts";
 import { ExampleRecorder, exampleOf, resolved, shapeFault } from "../../fixtures/examples.ts";
 import { startMailServer, tokenOf } from "../../fixtures/mail-server.ts";
 import type { MailServer } from "../../fixtures/mail-server.ts";
+import { mandateBody } from "../../fixtures/mandates.ts";
 import { headerOfTransfer, pay, paymentSettings } from "../../fixtures/payments.ts";
 import { keyRequestBody, registrationBody } from "../../fixtures/sign-in.ts";
 import { paymentMethodBody } from "../../fixtures/statements.ts";
@@ -107,6 +108,10 @@ describe("the examples of the description", () => {
     await ask("keys.revoke", { as });
     const { apiKey } = await ask("keys.issue", { given: await keyRequestBody(account) });
     as.apiKey = apiKey as string;
+    const { body: mandated } = await api.request("POST", "/api/v1/auth/keys", { body: await mandateBody(account) });
+    await ask("keys.list", { as });
+    await ask("keys.revokeById", { as, at: { keyId: mandated.keyId } });
+    await ask("keys.freeze", { as });
     await court.chain.endow(account, { usdc: 1_000_000n });
     await ask("kya.linkPaymentMethod", { as, given: await paymentMethodBody(as, court.chain) });
     await ask("developers.requestAccess");

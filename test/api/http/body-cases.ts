@@ -301,6 +301,22 @@ export function bodyCases(scene: () => Scene): BodyCase[] {
       ...noBody,
       faults: [["keyId", ["key_of_another"]]],
     },
+    {
+      name: "DELETE auth/keys/{keyId}",
+      method: "DELETE",
+      path: () => "/api/v1/auth/keys/key_of_nobody",
+      key: () => scene().stranger.apiKey,
+      ...noBody,
+      faults: [["reason", ["lost"]]],
+    },
+    {
+      name: "POST auth/keys/freeze",
+      method: "POST",
+      path: () => "/api/v1/auth/keys/freeze",
+      key: () => scene().stranger.apiKey,
+      ...noBody,
+      faults: [["keyId", ["key_of_another"]]],
+    },
     ...messageCases(scene),
     {
       name: "POST x402/packs/{packId}",

@@ -15,6 +15,7 @@ import type { Write } from "../../fixtures/each-call.ts";
 import { AS_ADMIN } from "../../fixtures/environment.ts";
 import { faultyDatabase, faultyServer } from "../../fixtures/faults.ts";
 import type { FaultKind, FaultyRoute } from "../../fixtures/faults.ts";
+import { withMandate } from "../../fixtures/mandates.ts";
 import { keyRequestBody } from "../../fixtures/sign-in.ts";
 import { until } from "../../fixtures/until.ts";
 import { bodyCases } from "./body-cases.ts";
@@ -83,6 +84,11 @@ describe("a write while one of the calls that it waits for", () => {
       return ["POST", "/api/v1/auth/keys", { body: await keyRequestBody(account) }];
     },
     "DELETE auth/keys": async () => ["DELETE", "/api/v1/auth/keys", { key: (await api.registerAgent()).apiKey }],
+    "DELETE auth/keys/{keyId}": async () => {
+      const agent = await api.registerAgent();
+      const { keyId } = await withMandate(api, agent);
+      return ["DELETE", `/api/v1/auth/keys/${keyId}`, { key: agent.apiKey }];
+    },
     "DELETE services/{id}": async () => {
       const key = scene.market.seller.apiKey;
       const { body } = await api.request("POST", "/api/v1/services", { key, body: listingBody() });

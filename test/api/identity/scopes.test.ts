@@ -50,7 +50,9 @@ describe("scopes of a key", () => {
         assert.ok(!readsOnly || name === "listings.checkVisibility", `${name} changes nothing`);
       }
     }
-    const scopesOf = (tag: string) => [...new Set(KEYED.filter((route) => route.tag === tag).map(({ scope }) => scope))];
+    const scopesOf = (tag: string) => [
+      ...new Set(KEYED.filter((route) => route.tag === tag).map(({ scope }) => scope)),
+    ];
     assert.deepEqual(scopesOf("Memory"), ["memory"]);
     assert.sameMembers(scopesOf("Messages"), ["message", "none"]);
     assert.deepEqual(scopesOf("Webhooks"), ["none"]);

@@ -7,6 +7,7 @@ import type { Hex } from "viem";
 
 import { ChainUnavailableError } from "../../../api/chain/errors.ts";
 import { createPaymentChain } from "../../../api/chain/payment-chain.ts";
+import { createMandateLedger } from "../../../api/features/mandates/ledger.ts";
 import { CLAIM_TIMINGS, Claims } from "../../../api/features/x402/settling/claims.ts";
 import { BalanceCheck } from "../../../api/features/x402/settling/balance-check.ts";
 import { ProofRefusedError } from "../../../api/features/x402/offer/proof.ts";
@@ -64,6 +65,7 @@ describe("the comparison of a wallet's money with its open payments", () => {
     return new Claims({
       connection,
       ...features.x402.models,
+      ledger: createMandateLedger(connection),
       credit: () => assert.fail("no pack was bought"),
       onPaid: () => undefined,
       now: () => new Date(),

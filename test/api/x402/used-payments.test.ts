@@ -1,6 +1,7 @@
 // Payments that come again as another proof, for another call, at once, or while their first request runs.
 import { assert } from "chai";
 
+import { createMandateLedger } from "../../../api/features/mandates/ledger.ts";
 import { CLAIM_TIMINGS, Claims } from "../../../api/features/x402/settling/claims.ts";
 import { listingBody } from "../../fixtures/api.ts";
 import type { TestAgent } from "../../fixtures/api.ts";
@@ -133,6 +134,7 @@ describe("an x402 proof that was used before", () => {
       const claims = new Claims({
         connection,
         ...features.x402.models,
+        ledger: createMandateLedger(connection),
         credit: () => assert.fail("no pack was bought"),
         timings: CLAIM_TIMINGS,
         onPaid: () => undefined,

@@ -69,6 +69,7 @@ const buyPack = defineRoute({
     "payment_required",
     "payment_verification_failed",
     "settlement_pending",
+    "mandate_exceeded",
     "chain_unavailable",
     "facilitator_unavailable",
   ],

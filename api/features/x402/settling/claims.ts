@@ -7,13 +7,14 @@ import { isDuplicateKey, withTransaction } from "../../../db/connection.ts";
 import { fromNow, isFree, isTaken, released, renewed, taken } from "../../../db/leases.ts";
 import { isStorable, fromStoredResponse, toStoredResponse } from "../../../http/stored-response.ts";
 import type { RouteResponse } from "../../../http/pipeline.ts";
+import type { MandateLedger } from "../../mandates/ledger.ts";
 import { UNPAID_STATES } from "../model.ts";
 import type { ClaimModel, ClaimRecord, KeptAnswerModel } from "../model.ts";
 
 /** A payment to reserve for a request. */
 export type NewClaim = Omit<
   ClaimRecord,
-  "_id" | "state" | "responsePending" | "owner" | "leaseEndsAt" | "startedAt" | "seed" | "runs" | "spentAt"
+  "_id" | "state" | "responsePending" | "owner" | "leaseEndsAt" | "startedAt" | "seed" | "runs" | "spentAt" | "mandate"
 >;
 
 /** Adds prepaid calls to an agent, in the transaction that spends their payment. */
@@ -50,6 +51,7 @@ interface ClaimsDeps {
   claims: ClaimModel;
   answers: KeptAnswerModel;
   credit: CreditCalls;
+  ledger: MandateLedger;
   /** Called once for each payment that is confirmed. */
   onPaid: (claim: ClaimRecord) => void;
   now: () => Date;
@@ -78,16 +80,18 @@ export class Claims {
   readonly #claims: ClaimModel;
   readonly #answers: KeptAnswerModel;
   readonly #credit: CreditCalls;
+  readonly #ledger: MandateLedger;
   readonly #onPaid: (claim: ClaimRecord) => void;
   readonly #now: () => Date;
   readonly #leaseMs: number;
 
-  constructor({ connection, claims, answers, credit, onPaid, now, timings }: ClaimsDeps) {
+  constructor({ connection, claims, answers, credit, ledger, onPaid, now, timings }: ClaimsDeps) {
     const { x402LeaseMs, x402PatienceMs } = timings;
     this.#connection = connection;
     this.#claims = claims;
     this.#answers = answers;
     this.#credit = credit;
+    this.#ledger = ledger;
     this.#onPaid = onPaid;
     this.#now = now;
     this.#leaseMs = x402LeaseMs;
@@ -98,12 +102,14 @@ export class Claims {
   /**
    * Reserves a payment for a request. Returns the claim if this call now owns it, or undefined if the payment is already
    * used. Takes over a claim of the same agent whose process was killed before the call was answered.
+   * @param mandateId the mandate of the request's key, which the payment counts against; undefined without one
+   * @throws ApiError `mandate_exceeded`
    */
-  async reserve(claim: NewClaim): Promise<ClaimRecord | undefined> {
+  async reserve(claim: NewClaim, mandateId?: string): Promise<ClaimRecord | undefined> {
     const owner = token();
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const record = await this.#write(claim, owner);
+        const record = await this.#reserveOnce(claim, owner, mandateId);
         return record?.owner === owner ? record : undefined;
       } catch (error) {
         // Another process has created the same claim, the transfer's authorisation was claimed by itself, or the key has
@@ -175,9 +181,32 @@ export class Claims {
   }
 
   /** Frees a payment whose call wasn't answered or that can no longer settle. */
-  async release({ _id, owner }: ClaimRecord): Promise<void> {
-    const { deletedCount } = await this.#claims.deleteOne({ _id, owner, state: { $in: [...UNPAID_STATES] } });
-    if (deletedCount === 1) await this.#answers.deleteOne({ _id });
+  async release({ _id, owner, mandate }: ClaimRecord): Promise<void> {
+    const unpaid = { _id, owner, state: { $in: [...UNPAID_STATES] } };
+    const isDeleted =
+      mandate === undefined
+        ? (await this.#claims.deleteOne(unpaid)).deletedCount === 1
+        : await withTransaction(this.#connection, async (session) => {
+            const deleted = await this.#claims.findOneAndDelete(unpaid, { session }).lean();
+            if (deleted?.mandate?.counted === true) await this.#ledger.release(deleted.mandate, session);
+            return deleted !== null;
+          });
+    if (isDeleted) await this.#answers.deleteOne({ _id });
+  }
+
+  /**
+   * Takes back what reservations count whose process was killed: they no longer settle. A request that goes on with one
+   * counts it again.
+   */
+  async releaseCounts(limit: number): Promise<void> {
+    const stale = { state: "reserved", "mandate.counted": true, $expr: HAS_NO_LEASE } as const;
+    for (const { _id } of await this.#claims.find(stale, { _id: 1 }).limit(limit).lean()) {
+      await withTransaction(this.#connection, async (session) => {
+        const released = { $set: { "mandate.counted": false } };
+        const claim = await this.#claims.findOneAndUpdate({ ...stale, _id }, released, { session }).lean();
+        if (claim?.mandate !== undefined) await this.#ledger.release(claim.mandate, session);
+      });
+    }
   }
 
   /**
@@ -270,7 +299,29 @@ export class Claims {
     return kept === null ? undefined : fromStoredResponse(kept);
   }
 
-  async #write(claim: NewClaim, owner: string): Promise<ClaimRecord | null> {
+  /** Writes a reservation, and counts it against its mandate in the same database transaction. */
+  async #reserveOnce(claim: NewClaim, owner: string, mandateId: string | undefined): Promise<ClaimRecord | null> {
+    if (mandateId === undefined) {
+      const record = await this.#write(claim, owner);
+      if (record?.owner !== owner || record.mandate === undefined) return record;
+      // Another key of the agent had reserved the payment and wasn't served.
+    }
+    return withTransaction(this.#connection, async (session) => {
+      const record = await this.#write(claim, owner, session);
+      if (record?.owner !== owner) return record;
+      if (record.mandate?.counted === true) await this.#ledger.release(record.mandate, session);
+      const { _id, network, amount } = record;
+      if (mandateId === undefined) {
+        await this.#claims.updateOne({ _id }, { $unset: { mandate: 1 } }, { session });
+        return record;
+      }
+      const mandate = await this.#ledger.reserve(mandateId, { usd: BigInt(amount), network }, this.#now(), session);
+      await this.#claims.updateOne({ _id }, { $set: { mandate } }, { session });
+      return { ...record, mandate };
+    });
+  }
+
+  async #write(claim: NewClaim, owner: string, session?: ClientSession): Promise<ClaimRecord | null> {
     const isNew = { $eq: [{ $type: "$state" }, "missing"] };
     const isResumable = {
       $and: [{ $eq: ["$state", "reserved"] }, { $eq: ["$agentId", claim.agentId] }, HAS_NO_LEASE],
@@ -279,12 +330,14 @@ export class Claims {
     const fields = { ...literal(claim), state: "reserved", owner, leaseEndsAt: fromNow(this.#leaseMs) };
     const begun = { startedAt: "$$NOW", seed: token(), runs: 1 };
     const again = { startedAt: "$startedAt", seed: "$seed", runs: { $add: ["$runs", 1] } };
-    const resumed = { $mergeObjects: [{ _id: "$_id" }, fields, { $cond: [isSameRequest, again, begun] }] };
+    const resumed = {
+      $mergeObjects: [{ _id: "$_id", mandate: "$mandate" }, fields, { $cond: [isSameRequest, again, begun] }],
+    };
     const fresh = { $mergeObjects: [{ _id: `clm_${token()}` }, fields, begun] };
     return this.#claims.findOneAndUpdate(
       identityOf(claim),
       [{ $replaceWith: { $cond: [isNew, fresh, { $cond: [isResumable, resumed, "$$ROOT"] }] } }],
-      { ...RETURN_AFTER, upsert: true },
+      { ...RETURN_AFTER, upsert: true, ...(session === undefined ? {} : { session }) },
     );
   }
 

@@ -12,7 +12,10 @@ import type { Refusal, SignedProof, TransferProof } from "../offer/proof.ts";
 import type { Terms } from "../offer/terms.ts";
 
 /** The use that a payment is reserved for. */
-export type Purpose = Pick<NewClaim, "agentId" | "keyId" | "paymentId" | "requestHash" | "operationId" | "pack">;
+export type Purpose = Pick<NewClaim, "agentId" | "keyId" | "paymentId" | "requestHash" | "operationId" | "pack"> & {
+  /** The mandate of the request's key; undefined for a key without one. */
+  mandateId: string | undefined;
+};
 
 /** Blocks before the current one that the search for a new authorisation's use includes. */
 const SEARCH_MARGIN_BLOCKS = 20;
@@ -27,7 +30,8 @@ interface ReservationDeps {
 }
 
 /**
- * Verifies proofs and reserves their payments. Each function throws ProofRefusedError for a rejected proof, and
+ * Verifies proofs and reserves their payments. Each function throws ProofRefusedError for a rejected proof, ApiError
+ * `mandate_exceeded` if the key's mandate has no room for the payment, and
  * FacilitatorUnavailableError or ChainUnavailableError if the proof can't be verified before the signal aborts.
  */
 export class Reservations {
@@ -62,7 +66,7 @@ export class Reservations {
     const head = await this.#chain.until(signal).head();
     const refusal = await this.#findRefusal(facilitator, proof, terms, signal);
     if (refusal !== undefined) throw new ProofRefusedError(refusal);
-    return this.#claims.reserve({
+    const claim = {
       ...buildClaim(terms, authorization.from, purpose),
       nonce: authorization.nonce,
       payment: {
@@ -73,7 +77,8 @@ export class Reservations {
         validBefore: String(authorization.validBefore),
         fromBlock: Math.max(0, head.number - SEARCH_MARGIN_BLOCKS),
       },
-    });
+    };
+    return this.#claims.reserve(claim, purpose.mandateId);
   }
 
   /**
@@ -94,12 +99,13 @@ export class Reservations {
     const paying = transfers.filter((transfer) => findMismatch(transfer, from, terms) === undefined);
     if (paying.length === 0) throw new ProofRefusedError(closestMismatch(transfers, from, terms));
     for (const { position, nonce } of paying) {
-      const claim = await this.#claims.reserve({
+      const transferred = {
         ...buildClaim(terms, from, purpose),
         txHash,
         position,
         ...(nonce === undefined ? {} : { nonce: nonce.toLowerCase() }),
-      });
+      };
+      const claim = await this.#claims.reserve(transferred, purpose.mandateId);
       if (claim !== undefined) return claim;
     }
     return undefined;
@@ -131,13 +137,19 @@ export class Reservations {
 
 /** The fields that every claim has. */
 function buildClaim(terms: Terms, payer: string, purpose: Purpose): Omit<NewClaim, "payment"> {
+  const { agentId, keyId, paymentId, requestHash, operationId, pack } = purpose;
   return {
     network: terms.network,
     token: terms.token.address.toLowerCase(),
     payer: payer.toLowerCase(),
     payTo: terms.payTo.toLowerCase(),
     amount: String(terms.amount),
-    ...purpose,
+    agentId,
+    keyId,
+    requestHash,
+    ...(paymentId === undefined ? {} : { paymentId }),
+    ...(operationId === undefined ? {} : { operationId }),
+    ...(pack === undefined ? {} : { pack }),
   };
 }
 

@@ -21,7 +21,8 @@ const LOOK_MS = 30_000;
 /** Dependencies of the recovery. */
 interface SettlementRecoveryDeps {
   claims: Claims;
-  settlements: Settlements;
+  /** Undefined if signed payments can't be settled. */
+  settlements: Settlements | undefined;
   log: Logger;
   /** How long one settlement may take, in milliseconds. */
   timeoutMs: number;
@@ -29,7 +30,8 @@ interface SettlementRecoveryDeps {
 
 /**
  * Finishes settlements whose process was killed or whose outcome was unknown, for callers that don't return. The calls of a
- * paid pack are credited here at the latest. Several workers may run it: a claim has one owner.
+ * paid pack are credited here at the latest, and what killed requests count against mandates is taken back. Several workers
+ * may run it: a claim has one owner.
  */
 export class SettlementRecovery {
   readonly loop: BackgroundLoop;
@@ -51,7 +53,9 @@ export class SettlementRecovery {
 
   /** Finishes the longest abandoned claims until the time is over. The next pass continues with the others. */
   async look(): Promise<void> {
+    await this.#deps.claims.releaseCounts(BATCH);
     const end = performance.now() + LOOK_MS;
+    if (this.#deps.settlements === undefined) return;
     for (const { _id } of await this.#deps.claims.findAbandoned(BATCH)) {
       if (performance.now() > end) return;
       await this.#finish(_id);
@@ -61,7 +65,7 @@ export class SettlementRecovery {
   async #finish(id: string): Promise<void> {
     const { claims, settlements, log, timeoutMs } = this.#deps;
     const claim = await claims.takeOver(id);
-    if (claim === undefined || !isSigned(claim)) return;
+    if (claim === undefined || settlements === undefined || !isSigned(claim)) return;
     const settlement = await settlements.settle(claim, toTerms(claim), false, AbortSignal.timeout(timeoutMs));
     if (settlement.kind === "pending") await claims.endLease(claim);
     else if (settlement.kind === "settled") await claims.confirm(claim, "settled", settlement);
