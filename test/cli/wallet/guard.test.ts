@@ -1,15 +1,14 @@
 import { assert } from "chai";
-import { verifyTypedData } from "viem";
+import { createWalletClient, http, verifyTypedData } from "viem";
 import type { Address, Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
+import { baseSepolia } from "viem/chains";
 
 import { ChainCheck } from "../../../cli/src/wallet/chain-check.ts";
 import { GuardedAccount } from "../../../cli/src/wallet/guarded-account.ts";
 import type { CountPayment } from "../../../cli/src/wallet/guarded-account.ts";
 import type { Pins } from "../../../cli/src/wallet/pins.ts";
 import { RefusedError, signIn } from "../../../sdk/src/index.ts";
-import { createWalletClient, http } from "viem";
-import { baseSepolia } from "viem/chains";
 import { openChain } from "../../fixtures/stack.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";
 
