@@ -6,12 +6,14 @@ import type { TransactionReceipt } from "viem";
 import { SIGNATURE_HEADER } from "../../../sdk/src/webhooks.ts";
 import { ApiError, collect, ContractRevertedError, RefusedError, sendCall } from "../../../sdk/src/index.ts";
 import type { Deal, Registration } from "../../../sdk/src/index.ts";
+import { walletSigner } from "../../../tools/src/index.ts";
 import { fundedDeal, openFullStack, openShop, PATIENT } from "../../fixtures/full-stack.ts";
 import type { FullStack, Shop } from "../../fixtures/full-stack.ts";
 import { startReceiver } from "../../fixtures/receiver.ts";
 import type { TestReceiver } from "../../fixtures/receiver.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";
 import { tokenFlows } from "../../fixtures/stack.ts";
+import { Caller } from "../../fixtures/tools.ts";
 import { until } from "../../fixtures/until.ts";
 
 describe("a deal that time settles", () => {
@@ -167,6 +169,63 @@ describe("a deal that time settles", () => {
       await deal.waitForStatus("abandoned", PATIENT);
       assert.deepEqual(await scores(shop), [0, -5]);
       assert.strictEqual((await deal.claimAbandonedCall()).claimable, false);
+    });
+  });
+
+  describe("through the tools", () => {
+    let shop: Shop;
+    /** Delivered, and never accepted. */
+    let delivered: Deal;
+    /** Never delivered. */
+    let missed: Deal;
+    let buyer: Caller;
+    let seller: Caller;
+
+    before(async () => {
+      shop = await openShop(stack);
+      const callerFor = ({ agent }: Registration) =>
+        new Caller({ market: stack.market, agent, signer: walletSigner() });
+      [buyer, seller] = [callerFor(shop.buyer), callerFor(shop.seller)];
+      const done = await fundedDeal(shop);
+      await done.job.deliver({ answer: 42 }, PATIENT);
+      delivered = done.deal;
+      const terms = { deliveryDeadlineSeconds: 1_800, abandonmentGrace: 3_600 };
+      ({ deal: missed } = await fundedDeal(shop, { ...terms, requestPayload: { never: "delivered" } }));
+    });
+
+    const balance = ({ walletAddress }: Registration) => stack.chain.usdcOf(walletAddress);
+    const sent = ({ walletAddress }: Registration) =>
+      stack.chain.client.getTransactionCount({ address: walletAddress });
+
+    it("isn't reclaimed before its time, and nothing is sent", async () => {
+      const before = [await sent(shop.buyer), await sent(shop.seller)];
+      const calls = [
+        await seller.refusal("reclaim", { intentId: "early", dealId: delivered.transactionId }),
+        await buyer.refusal("reclaim", { intentId: "early", dealId: missed.transactionId }),
+      ];
+      for (const { code } of calls) assert.strictEqual(code, "not_possible_now");
+      assert.deepEqual([await sent(shop.buyer), await sent(shop.seller)], before);
+    });
+
+    it("is reclaimed by the seller after the window and by the buyer after deadline and grace, each once", async () => {
+      const { deadline, abandonmentGrace } = missed.terms;
+      await moveClockTo(missed, Number(deadline) + Number(abandonmentGrace) + 1);
+      const scenes = [
+        { caller: seller, party: shop.seller, deal: delivered, state: "released" },
+        { caller: buyer, party: shop.buyer, deal: missed, state: "abandoned" },
+      ];
+      for (const { caller, party, deal, state } of scenes) {
+        const { transactionId: dealId } = deal;
+        const { next } = await caller.ask("get_deal", { dealId });
+        assert.deepInclude(next, { tool: "reclaim", until: null });
+        const before = await balance(party);
+        const move = { intentId: `collect-${dealId}`, dealId };
+        await until(`${state} is done`, async () => (await caller.ask("reclaim", move))["result"] === "done");
+        const [paid, count] = [await balance(party), await sent(party)];
+        assert.strictEqual(paid - before, deal.terms.refundableAmount);
+        assert.include(await caller.ask("reclaim", move), { result: "done", state });
+        assert.deepEqual([await balance(party), await sent(party)], [paid, count]);
+      }
     });
   });
 
