@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 
 import { assert } from "chai";
 
-import { callerSigner } from "../../tools/src/index.ts";
+import { TransactionRevertedError } from "../../sdk/src/index.ts";
+import { callerSigner, walletSigner } from "../../tools/src/index.ts";
 import { startTestApi } from "../fixtures/api.ts";
 import type { TestApi } from "../fixtures/api.ts";
 import { listService, ONE_USDC, openMarket } from "../fixtures/deals.ts";
@@ -119,6 +120,28 @@ describe("a deal through the tools", () => {
     await Promise.all([buyer.call("hire", wish), other.call("hire", wish)]);
     assert.include(await buyer.ask("hire", wish), { result: "pending", state: "funded" });
     assert.strictEqual(await spent(), 2_500_000n);
+  });
+
+  it("is paid once when another process pays while this one sends, whose transaction reverts", async () => {
+    const wallet = walletSigner();
+    let reverted = 0;
+    const second = callerOf(api, chain, market.buyer, {
+      async move(deal, move, options) {
+        await wallet.move(deal, move, options);
+        reverted += 1;
+        throw new TransactionRevertedError("createEscrow", `0x${"ab".repeat(32)}`);
+      },
+    });
+    assert.include(await second.ask("hire", order()), { result: "pending", state: "funded" });
+    assert.deepEqual([reverted, await spent()], [1, 2_500_000n]);
+  });
+
+  it("says so when the contract reverts its transaction every time", async () => {
+    const signer = { move: () => Promise.reject(new TransactionRevertedError("createEscrow", `0x${"ab".repeat(32)}`)) };
+    const { code, message } = await callerOf(api, chain, market.buyer, signer).refusal("hire", order());
+    assert.strictEqual(code, "contract_refused");
+    assert.include(message, "mined");
+    assert.strictEqual(await spent(), 0n);
   });
 
   it("isn't another purchase when the same intent comes with other arguments", async () => {

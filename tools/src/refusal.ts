@@ -1,6 +1,13 @@
 import { z } from "zod";
 
-import { ApiError, ContractRevertedError, DealEndedError, isTransient, RefusedError } from "../../sdk/src/index.ts";
+import {
+  ApiError,
+  ContractRevertedError,
+  DealEndedError,
+  isTransient,
+  RefusedError,
+  TransactionRevertedError,
+} from "../../sdk/src/index.ts";
 import { visibleText } from "./untrusted.ts";
 
 /** Why a tool didn't do what was asked. It is a result, not an exception. */
@@ -30,6 +37,8 @@ export class ToolRefusal extends Error {
 
 const MESSAGE_LENGTH = 400;
 const REPEAT = "Repeat the call with the same arguments; nothing is done twice under the same intentId.";
+
+const READ_DEAL = "Read the deal with get_deal; it says what is possible now.";
 
 /** What to do about codes of the service. */
 const REMEDIES: Readonly<Record<string, string>> = {
@@ -62,8 +71,11 @@ export function toRefusal(error: unknown): Refusal {
     return refusal(
       "contract_refused",
       `The escrow contract refuses the call${error.errorName === undefined ? "" : `: ${error.errorName}`}.`,
-      "Read the deal with get_deal; it says what is possible now.",
+      READ_DEAL,
     );
+  }
+  if (error instanceof TransactionRevertedError) {
+    return refusal("contract_refused", "The call was mined, and the contract reverted it.", READ_DEAL);
   }
   if (error instanceof DealEndedError) {
     return refusal("deal_ended", `The deal has ended as ${error.status}.`, "Nothing more can be done with this deal.");

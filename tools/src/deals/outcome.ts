@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { ContractRevertedError, TimeoutError } from "../../../sdk/src/index.ts";
+import { ContractRevertedError, TimeoutError, TransactionRevertedError } from "../../../sdk/src/index.ts";
 import type { Agent, Deal, TransactionStatus, TransactionWithActions } from "../../../sdk/src/index.ts";
 import { MAX_WAIT_MS, ownId, POLL_AFTER_SECONDS } from "../context.ts";
 import type { ToolContext } from "../context.ts";
@@ -55,10 +55,11 @@ export async function settle(
     try {
       return await attempt();
     } catch (error) {
-      if (!(error instanceof ContractRevertedError) && !(error instanceof ToolRefusal)) throw error;
+      const isOfContract = error instanceof ContractRevertedError || error instanceof TransactionRevertedError;
+      if (!isOfContract && !(error instanceof ToolRefusal)) throw error;
       if (reached.includes((await deal.read()).status)) return { result: "done" };
       // The service may not know yet what the chain does. The client asks the chain before it sends anything.
-      if (error instanceof ContractRevertedError) return await attempt();
+      if (isOfContract) return await attempt();
       throw error;
     }
   } catch (error) {
