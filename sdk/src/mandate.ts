@@ -87,7 +87,9 @@ export async function signMandate(
       sellers: sellers as Hex[],
       issuedAt: BigInt(issuedAt),
       notAfter: BigInt(notAfter),
-      ...{ perDealUsd, perDayUsd, totalUsd },
+      perDealUsd,
+      perDayUsd,
+      totalUsd,
     },
   });
   const amounts = {
