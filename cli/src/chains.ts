@@ -17,6 +17,8 @@ const LOCAL_RPC_URLS: Readonly<Record<string, string>> = {
   "base-sepolia": "http://127.0.0.1:8545",
   base: "http://127.0.0.1:8546",
 };
+/** The settlement networks. */
+export const NETWORKS = ["base-sepolia", "base"] as const;
 const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"];
 
 /** The chain of a settlement network. @throws RangeError for one that this program doesn't know */

@@ -38,6 +38,7 @@ const EXIT_OF: Readonly<Record<string, ExitCode>> = {
   invalid_input: EXIT.usage,
   validation_error: EXIT.usage,
   above_max_price: EXIT.refusedByLimit,
+  not_confirmed: EXIT.usage,
   limit_exceeded: EXIT.refusedByLimit,
   confirmation_required: EXIT.refusedByLimit,
   ledger_broken: EXIT.refusedByLimit,

@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-
 import { Command } from "commander";
 
 import { addAccount } from "./commands/account.ts";
@@ -7,15 +5,18 @@ import { addCompletion } from "./commands/completion.ts";
 import { addDeals } from "./commands/deals.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addEvents } from "./commands/events.ts";
+import { addInit } from "./commands/init.ts";
+import { addKeys } from "./commands/keys.ts";
+import { addMcp } from "./commands/mcp.ts";
 import { addMemory } from "./commands/memory.ts";
 import { addMessages } from "./commands/messages.ts";
 import { addSearch } from "./commands/search.ts";
+import { addSettle } from "./commands/settle.ts";
+import { addTrade } from "./commands/trade.ts";
+import { addWallet } from "./commands/wallet.ts";
 import { addWebhooks } from "./commands/webhooks.ts";
 import type { Runtime } from "./runtime.ts";
-
-const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
-  version: string;
-};
+import { VERSION } from "./version.ts";
 
 const EXIT_CODES = `
 Exit codes:
@@ -23,14 +24,20 @@ Exit codes:
 
 /** Groups of commands in the order of their help. */
 const GROUPS = [
+  addInit,
   addSearch,
+  addTrade,
   addDeals,
+  addSettle,
   addMessages,
   addMemory,
   addEvents,
   addWebhooks,
   addAccount,
+  addWallet,
+  addKeys,
   addDoctor,
+  addMcp,
   addCompletion,
 ];
 
@@ -38,7 +45,7 @@ const GROUPS = [
 export function createProgram(runtime: Runtime): Command {
   const program = new Command("agent-marketplace")
     .description("Find services of other agents, hire them, deliver your own work and be paid, within your limits.")
-    .version(version, "--version", "show the version")
+    .version(VERSION, "--version", "show the version")
     .helpOption("-h, --help", "show help")
     .helpCommand("help [command]", "show the help of a command")
     .addHelpText("after", EXIT_CODES)

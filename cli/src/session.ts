@@ -2,6 +2,7 @@ import { Marketplace } from "../../sdk/src/index.ts";
 import type { Agent } from "../../sdk/src/index.ts";
 import { callerSigner, TOOLS } from "../../tools/src/index.ts";
 import type { Signer, ToolContext } from "../../tools/src/index.ts";
+import { NETWORKS } from "./chains.ts";
 import { profileFiles, readProfile } from "./config/profile.ts";
 import type { Profile, ProfileFiles } from "./config/profile.ts";
 import { EXIT } from "./exit-codes.ts";
@@ -20,6 +21,8 @@ export interface CommonOptions {
 
 /** How a tool is called. */
 export interface ToolCall {
+  /** Instead of one that signs nothing. */
+  agent?: Agent | undefined;
   signer?: Signer | undefined;
   waitMs?: number | undefined;
   /** What a reader is told to wait for. */
@@ -59,6 +62,11 @@ export class Session {
     return new Session(runtime, runtime.output(options), files, profile);
   }
 
+  /** The networks that `init` has set up, or else all. */
+  get networks(): readonly string[] {
+    return this.profile === undefined ? NETWORKS : Object.keys(this.profile.rpcUrls);
+  }
+
   /** The key of the environment, or else of the profile. */
   get apiKey(): string | undefined {
     return this.runtime.environment.apiKey ?? this.profile?.apiKey;
@@ -66,8 +74,13 @@ export class Session {
 
   /** The agent, which signs nothing. @throws CommandFailure without a key */
   agent(): Agent {
+    return this.market.agent({ apiKey: this.requireKey() });
+  }
+
+  /** @throws CommandFailure without a key */
+  requireKey(): string {
     const { apiKey } = this;
-    if (apiKey !== undefined) return this.market.agent({ apiKey });
+    if (apiKey !== undefined) return apiKey;
     throw new CommandFailure({
       exitCode: EXIT.notSignedIn,
       code: "api_key_required",
@@ -86,7 +99,7 @@ export class Session {
     const tool = TOOLS.find((candidate) => candidate.name === name);
     if (tool === undefined) throw new Error(`there is no tool ${name}`);
     const needsKey = name !== "search_services";
-    const agent = needsKey || this.apiKey !== undefined ? this.agent() : undefined;
+    const agent = options.agent ?? (needsKey || this.apiKey !== undefined ? this.agent() : undefined);
     const context: ToolContext = { market: this.market, agent, signer, waitMs };
     const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
     const work = tool.run(context, given);

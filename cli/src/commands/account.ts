@@ -5,7 +5,7 @@ import type { Address } from "viem";
 
 import { escrowAbi } from "../../../sdk/src/index.ts";
 import type { NetworkStatus } from "../../../sdk/src/index.ts";
-import { openReader, rpcUrlOf } from "../chains.ts";
+import { NETWORKS, openReader, rpcUrlOf } from "../chains.ts";
 import { EXIT } from "../exit-codes.ts";
 import { CommandFailure, usageFailure } from "../failure.ts";
 import { facts, table, text } from "../output/blocks.ts";
@@ -13,7 +13,6 @@ import type { Runtime } from "../runtime.ts";
 import type { Session } from "../session.ts";
 import { addCommand, does } from "./define.ts";
 
-const NETWORKS = ["base-sepolia", "base"];
 const ETHER_DECIMALS = 18;
 
 /** Adds `usage`, `balance` and `faucet`. */
@@ -42,9 +41,8 @@ export function addAccount(program: Command, runtime: Runtime): void {
     .addOption(new Option("--network <name>", "only on this network").choices(NETWORKS));
   does<{ address?: string; network?: string }>(balance, runtime, async (session, options) => {
     const address = await addressOf(session, options.address);
-    const networks = (await session.market.networks()).filter(
-      ({ network }) => options.network === undefined || network === options.network,
-    );
+    const chosen = options.network === undefined ? session.networks : [options.network];
+    const networks = (await session.market.networks()).filter(({ network }) => chosen.includes(network));
     const reading = Promise.all(
       networks.map((network) => readingChain(session, network, balancesOf(session, network, address))),
     );

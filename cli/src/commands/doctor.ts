@@ -75,7 +75,11 @@ async function examine(runtime: Runtime, options: CommonOptions): Promise<Findin
   if (service.networks === undefined) return [found, ...service.findings];
   const [key, chains] = await Promise.all([
     keyFinding(session),
-    Promise.all(service.networks.map((network) => chainFinding(session, network))),
+    Promise.all(
+      service.networks
+        .filter(({ network }) => session.networks.includes(network))
+        .map((network) => chainFinding(session, network)),
+    ),
   ]);
   return [found, ...service.findings, key, ...chains];
 }

@@ -15,6 +15,8 @@ export interface Environment {
   hasNoColor: boolean;
   /** `XDG_CONFIG_HOME`, by default `~/.config` */
   configHome: string;
+  /** `XDG_DATA_HOME`, by default `~/.local/share` */
+  dataHome: string;
   /** `XDG_STATE_HOME`, by default `~/.local/state` */
   stateHome: string;
 }
@@ -36,6 +38,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     passwordFile: text("AGENT_MARKETPLACE_PASSWORD_FILE"),
     hasNoColor: text("NO_COLOR") !== undefined,
     configHome: folder("XDG_CONFIG_HOME", [".config"]),
+    dataHome: folder("XDG_DATA_HOME", [".local", "share"]),
     stateHome: folder("XDG_STATE_HOME", [".local", "state"]),
   };
 }

@@ -29,8 +29,10 @@ export interface ProfileFiles {
   name: string;
   /** Address and API key, mode 600. */
   profile: string;
-  /** Folder of the wallet. */
-  wallet: string;
+  /** Folder of the wallet: keystore, pins, limits and ledger. */
+  walletFolder: string;
+  /** Folder of what changes with use. */
+  stateFolder: string;
   /** Id of the last event that `events --follow` has written. */
   position: string;
 }
@@ -44,7 +46,13 @@ export function profileFiles(environment: Environment, chosen: string | undefine
   }
   const config = join(environment.configHome, "agent-marketplace", name);
   const state = join(environment.stateHome, "agent-marketplace", name);
-  return { name, profile: join(config, "profile.json"), wallet: config, position: join(state, "event-position") };
+  return {
+    name,
+    profile: join(config, "profile.json"),
+    walletFolder: join(environment.dataHome, "agent-marketplace", name),
+    stateFolder: state,
+    position: join(state, "event-position"),
+  };
 }
 
 /**
