@@ -1,4 +1,4 @@
-/** Imports run one way: lib ← config ← {db, chain, indexer, outbound, http, jobs} ← search ← features, platform ← features.ts ← container ← app ← {server, worker, commands}. */
+/** Imports run one way: lib ← config ← {db, chain, indexer, outbound, http, jobs} ← search ← features, platform ← features.ts ← container ← mcp ← app ← {server, worker, commands}. */
 const layers = [
   ["lib", "^api/lib/"],
   ["config", "^api/config/"],
@@ -8,6 +8,7 @@ const layers = [
   ["platform", "^api/platform\\.ts$"],
   ["list of features", "^api/features\\.ts$"],
   ["container", "^api/container\\.ts$"],
+  ["hosted tools", "^api/mcp/"],
   ["app", "^api/app\\.ts$"],
   ["processes", "^api/((server|worker)\\.ts$|commands/)"],
 ];
@@ -52,10 +53,22 @@ module.exports = {
     },
     {
       name: "product-stands-alone",
-      comment: "The API imports no script, client, test, deployment code, subgraph source or output of the compiler.",
+      comment:
+        "The API imports no script, client, test, deployment code, subgraph source or output of the compiler. Only the room that " +
+        "serves the tools imports them, and the client that they stand on, by their package entries.",
       severity: "error",
-      from: { path: "^api/" },
-      to: { path: "^(scripts|sdk|cli|test|deploy|subgraph|typechain-types)/" },
+      from: { path: "^api/", pathNot: "^api/mcp/" },
+      to: { path: "^(scripts|sdk|tools|cli|test|deploy|subgraph|typechain-types)/" },
+    },
+    {
+      name: "hosted-tools-by-their-entries",
+      comment: "See product-stands-alone.",
+      severity: "error",
+      from: { path: "^api/mcp/" },
+      to: {
+        path: "^(scripts|sdk|tools|cli|test|deploy|subgraph|typechain-types)/",
+        pathNot: "^(sdk|tools)/src/index\\.ts$",
+      },
     },
     {
       name: "sdk-stands-alone",

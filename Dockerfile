@@ -51,6 +51,11 @@ HEALTHCHECK NONE
 CMD ["node", "api/worker.ts"]
 
 FROM service AS api
+# The API serves the tools at /mcp. They stand on the client; Node runs both as they are.
+COPY sdk/package.json sdk/
+COPY sdk/src sdk/src
+COPY tools/package.json tools/
+COPY tools/src tools/src
 COPY --from=downloads /downloads downloads
 ENV HOST=0.0.0.0 PORT=3000 DOWNLOADS_DIR=/app/downloads
 EXPOSE 3000

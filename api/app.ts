@@ -25,6 +25,7 @@ import { mountRoutes } from "./http/router.ts";
 import { IndexerBehindError, IndexerUnavailableError } from "./indexer/errors.ts";
 import { StoppingError } from "./lib/stopping.ts";
 import { DeadlineExceededError } from "./lib/timeout.ts";
+import { mcpEndpoint } from "./mcp/endpoint.ts";
 
 /** Every route of the API. The type checks that the application provides what their handlers need. */
 export const routes: readonly RouteDefinition<FeatureServices & DocsDeps>[] = FEATURE_ROUTES;
@@ -113,6 +114,18 @@ export function createApp(container: Container, steps = policySteps(container)):
   app.use(requestContext({ log, clock, metrics, defaultHeaders, translate: translateError }) as Koa.Middleware);
   app.use(requireHost);
   if (env.corsOrigins.length > 0) app.use(crossOrigin(env.corsOrigins));
+  let handle: ReturnType<Koa["callback"]> | undefined;
+  app.use(
+    mcpEndpoint({
+      version: VERSION,
+      log,
+      doors: env,
+      routes,
+      admissionControl: container.admissionControl,
+      // The tools' requests are answered like a client's.
+      handle: (request, response) => (handle ??= app.callback())(request, response),
+    }),
+  );
   const mounted = mountRoutes(routes, deps, {
     admissionControl: container.admissionControl,
     admin: container.admin,

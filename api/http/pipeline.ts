@@ -8,8 +8,10 @@ import { ClientGoneError, untilAborted } from "../lib/stopping.ts";
 import type { WorkSignals } from "../lib/stopping.ts";
 import { DeadlineExceededError } from "../lib/timeout.ts";
 import { classesOf, rateHeaders } from "./admission.ts";
-import type { Admission, AdmissionControl } from "./admission.ts";
+import type { AdmissionControl } from "./admission.ts";
 import { RequestBody } from "./body.ts";
+import { compoundCallOf } from "./compound-call.ts";
+import type { CompoundCall, InnerAdmission } from "./compound-call.ts";
 import type { AuthPolicy, Caller, HandlerResult, RouteDefinition, RouteRequest } from "./define-route.ts";
 import { ApiError, validationError } from "./errors.ts";
 import type { ErrorCode, ValidationIssue } from "./errors.ts";
@@ -50,6 +52,8 @@ export interface StepContext {
   readonly ip: string;
   readonly requestId: string;
   readonly log: Logger;
+  /** The client's call that this request was made for, inside of this process; undefined for a request of a client. */
+  readonly compound: CompoundCall | undefined;
   /** Aborted when the client disconnects or the process stops. */
   readonly signal: AbortSignal;
   /** The operation that the request must perform only once. The idempotency step recognises a repeat. */
@@ -157,7 +161,7 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
     const answer = options.answers.begin();
     const due = answer.signal;
     const limit = createAnswerLimit(options.answerLimitMs, answer, work);
-    let admission: Admission | undefined;
+    let admission: InnerAdmission | undefined;
     let produced: HandlerResult | undefined;
     const answering = async (): Promise<RouteResponse> => {
       due.throwIfAborted();
@@ -165,12 +169,12 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
       const { auth } = route;
       const { ip } = context;
       const classes = classesOf(route, context.query);
-      const admitted = await options.admissionControl.admit({
-        auth,
-        ...classes,
-        headers: context.req.headersDistinct,
-        ip,
-      });
+      const request = { auth, headers: context.req.headersDistinct, ip };
+      const { admissionControl } = options;
+      const admitted: InnerAdmission =
+        arrived.compound === undefined
+          ? await admissionControl.admit({ ...request, ...classes })
+          : await arrived.compound.admit(route, request, admissionControl);
       admission = admitted;
       // The request was answered while it was being admitted.
       if (due.aborted) void admitted.settle(false);
@@ -178,7 +182,8 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
       context.set(rateHeaders(admitted.rate));
       context.state.agentId = caller?.agentId;
       requireScope(route.scope, caller?.scopes);
-      const step = { ...arrived, caller, budget };
+      const headers = { ...arrived.headers, ...admitted.payment };
+      const step = { ...arrived, headers, caller, budget };
       return runSteps([...guards, ...afterAdmission], step, due, async () => {
         limit.pause();
         const requestBody = new RequestBody(context);
@@ -262,6 +267,7 @@ function stepContext(
     ip: context.ip,
     requestId: context.state.requestId,
     log: context.state.log,
+    compound: compoundCallOf(context.req),
     signal: work.signal,
     operation: new RequestOperation(),
     setHeader: (name, value) => {
@@ -305,9 +311,11 @@ async function serialise(route: RouteDefinition<never>, result: HandlerResult): 
 }
 
 function send(context: Context, { status, type, headers, code, body, onSending }: RouteResponse): void {
+  // What was answered inside of this process is sent once the client's own request is.
+  const sent = compoundCallOf(context.req)?.outer.response ?? context.res;
   onSending?.(
     new Promise((resolve) => {
-      finished(context.res, (error) => {
+      finished(sent, (error) => {
         resolve(error === null || error === undefined);
       });
     }),

@@ -23,7 +23,8 @@ import { outputOf } from "../fixtures/output-of.ts";
 /** A folder with the contents of the image: the API's sources, and the packages of `npm ci --omit=dev` but for graph-node. */
 function productionFolder(): string {
   const dir = mkdtempSync(join(tmpdir(), "production-"));
-  cpSync("api", join(dir, "api"), { recursive: true });
+  for (const sources of ["api", "sdk/package.json", "sdk/src", "tools/package.json", "tools/src"])
+    cpSync(sources, join(dir, sources), { recursive: true });
   for (const guides of ["docs/tour.md", "docs/api", "docs/operations"])
     cpSync(guides, join(dir, guides), { recursive: true });
   cpSync("package.json", join(dir, "package.json"));

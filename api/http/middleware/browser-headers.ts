@@ -13,6 +13,8 @@ const ALLOWED_HEADERS = [
   ...["Last-Event-ID", "X-PAYMENT", "PAYMENT-SIGNATURE", "Signature", "Signature-Input", "Content-Digest"],
   // The official x402 clients send this one, although it belongs to answers.
   "Access-Control-Expose-Headers",
+  // Of the Model Context Protocol.
+  ...["MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"],
   // Bodies may be compressed.
   "Content-Encoding",
 ];

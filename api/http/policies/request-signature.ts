@@ -29,6 +29,11 @@ export interface RequestSignatureOptions {
   clock: Clock;
 }
 
+/** A request as its client signed it. */
+interface SignedRequest extends Pick<ValidatedContext, "method" | "target" | "headers"> {
+  body: Buffer;
+}
+
 const NONCE = /^[\x21-\x7e]{8,128}$/;
 
 /**
@@ -37,20 +42,28 @@ const NONCE = /^[\x21-\x7e]{8,128}$/;
  * address and the digest of the body (RFC 9530), is at most 5 minutes old, and has a nonce that works once.
  */
 export function requestSignature({ publicUrl, nonces, clock }: RequestSignatureOptions): Step<ValidatedContext> {
-  return async (context, next) => {
-    const { caller } = context;
-    if (caller === undefined) return next();
-    const body = context.bodyBytes ?? Buffer.alloc(0);
-    if (body.length > 0) requireDigest(context.headers["content-digest"], body);
-    const used = await verifiedNonce(context, caller.walletAddress, {
-      url: publicUrl + context.target,
+  async function check(wallet: `0x${string}`, { target, body, ...request }: SignedRequest): Promise<void> {
+    if (body.length > 0) requireDigest(request.headers["content-digest"], body);
+    const used = await verifiedNonce(request, wallet, {
+      url: publicUrl + target,
       hasBody: body.length > 0,
       now: toUnixSeconds(clock.now()),
     });
     const unusableAfter =
       clock.now().getTime() + (REQUEST_SIGNATURE_MAX_AGE_SECONDS + REQUEST_SIGNATURE_SKEW_SECONDS) * 1_000;
-    const isFirst = await nonces.use(caller.walletAddress.toLowerCase(), used, new Date(unusableAfter));
+    const isFirst = await nonces.use(wallet.toLowerCase(), used, new Date(unusableAfter));
     if (!isFirst) throw invalid("its nonce has been used before");
+  }
+  return async (context, next) => {
+    const { caller, compound, method, target, headers, bodyBytes: body = Buffer.alloc(0) } = context;
+    if (caller === undefined) return next();
+    const wallet = caller.walletAddress;
+    if (compound === undefined) await check(wallet, { method, target, headers, body });
+    else {
+      // The client has signed its own request, not those that are made for it.
+      const { outer } = compound;
+      await compound.checkSignature(() => check(wallet, { ...outer, body: outer.bodyBytes }));
+    }
     return next();
   };
 }
@@ -82,7 +95,7 @@ interface Expected {
 
 /** The nonce of the wallet's valid signature. @throws ApiError `request_signature_invalid`, `request_timestamp_expired` */
 async function verifiedNonce(
-  { method, headers }: ValidatedContext,
+  { method, headers }: Pick<ValidatedContext, "method" | "headers">,
   wallet: `0x${string}`,
   { url, hasBody, now }: Expected,
 ): Promise<string> {
