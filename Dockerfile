@@ -16,12 +16,14 @@ RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@graphprotocol/gnd
 RUN find node_modules/onnxruntime-node/bin/napi-v6 -mindepth 2 -maxdepth 2 \
   ! -path "*/linux/$(node -p process.arch)" -exec rm -rf {} +
 
-# The client that the API hands out at /downloads. Its compiler is a development package.
+# The clients that the API hands out at /downloads. Its compiler is a development package.
 FROM node:24-bookworm-slim AS downloads
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=optional --ignore-scripts
 COPY sdk sdk
+COPY tools tools
+COPY cli cli
 COPY scripts scripts
 RUN node scripts/build-downloads.ts --out-dir /downloads
 

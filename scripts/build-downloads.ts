@@ -1,6 +1,6 @@
 // `npm run build:downloads`: packs what the API hands out at /downloads.
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, renameSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
 
@@ -10,7 +10,7 @@ import { CACHE_DIR } from "./local/paths.ts";
 
 const HELP = `usage: npm run build:downloads -- [--out-dir DIR] [--help]
 
-Compiles and packs the client of sdk/ for the API, which hands it out as /downloads/sdk.tgz.
+Compiles and packs the clients for the API, which hands them out as /downloads/sdk.tgz and /downloads/cli.tgz.
   --out-dir DIR   where the packages go: the DOWNLOADS_DIR of the API (default .local/downloads)
   --help          this text`;
 
@@ -28,7 +28,9 @@ const built = await buildClientPackages(CACHE_DIR, async ({ command, args, cwd }
   process.exit(1);
 });
 mkdirSync(outDir, { recursive: true });
-// An API that runs must never read a part of a package.
-cpSync(join(built, "sdk.tgz"), join(outDir, "sdk.tgz.new"));
-renameSync(join(outDir, "sdk.tgz.new"), join(outDir, "sdk.tgz"));
-process.stdout.write(`Packed ${relative(process.cwd(), join(outDir, "sdk.tgz"))}.\n`);
+for (const file of readdirSync(built)) {
+  // An API that runs must never read a part of a package.
+  cpSync(join(built, file), join(outDir, `${file}.new`));
+  renameSync(join(outDir, `${file}.new`), join(outDir, file));
+  process.stdout.write(`Packed ${relative(process.cwd(), join(outDir, file))}.\n`);
+}

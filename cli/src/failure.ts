@@ -62,9 +62,20 @@ const EXIT_OF: Readonly<Record<string, ExitCode>> = {
  */
 export function failureOfRefusal(refusal: Refusal, { writes }: { writes: boolean }): CommandFailure {
   const { code, message, whatToDo, dealId, retryAfterSeconds } = refusal;
-  const found = EXIT_OF[code] ?? EXIT.failed;
-  const exitCode = found === EXIT.outcomeUnknown && !writes ? EXIT.failed : found;
+  const exitCode = EXIT_OF[code] ?? EXIT.failed;
+  if (exitCode === EXIT.outcomeUnknown && !writes) return unreadable(refusal);
   return new CommandFailure({ exitCode, code, message, whatToDo: inCommands(whatToDo), dealId, retryAfterSeconds });
+}
+
+/** The failure of a command that only reads: nothing can have been carried out. */
+function unreadable({ code, message, retryAfterSeconds }: Refusal): CommandFailure {
+  return new CommandFailure({
+    exitCode: EXIT.failed,
+    code,
+    message: code === "outcome_unknown" ? "No answer came." : message,
+    whatToDo: "Try again. `agent-marketplace doctor` says whether the marketplace can be reached.",
+    retryAfterSeconds,
+  });
 }
 
 /** The failure for whatever a command threw. It says nothing about the inside of the program. */

@@ -231,7 +231,7 @@ class StackStart {
   }
 
   async #packClient(): Promise<string> {
-    return await this.#step("package of the client", () => buildClientPackages(CACHE_DIR, this.#run));
+    return await this.#step("packages of the clients", () => buildClientPackages(CACHE_DIR, this.#run));
   }
 
   async #startPostgres(): Promise<LocalPostgres> {

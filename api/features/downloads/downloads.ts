@@ -5,8 +5,11 @@ import { sha256Hex } from "../../lib/ids.ts";
 import { readManifest } from "./package-file.ts";
 import type { Manifest } from "./package-file.ts";
 
-/** The packages that the service hands out, and what is installed with each: its peers, which a registry has. */
-const PACKAGES = [{ file: "sdk.tgz", peers: ["viem"] }] as const;
+/** The packages that the service hands out, and what installs each: with its peers, which a registry has. */
+const PACKAGES = [
+  { file: "cli.tgz", install: (url: string) => `npm install --global ${url}` },
+  { file: "sdk.tgz", install: (url: string) => `npm install ${url} viem` },
+] as const;
 
 /** Builds the files of all packages. */
 export const BUILD_COMMAND = "npm run build:downloads";
@@ -66,7 +69,7 @@ export class Downloads {
     return download;
   }
 
-  async #load(location: string, { file, peers }: (typeof PACKAGES)[number]): Promise<Download | undefined> {
+  async #load(location: string, { file, install }: (typeof PACKAGES)[number]): Promise<Download | undefined> {
     const content = await readFile(location).catch(ignoreMissing);
     if (content === undefined) return undefined;
     const url = `${this.#publicUrl}/downloads/${file}`;
@@ -76,7 +79,7 @@ export class Downloads {
       content,
       sha256: sha256Hex(content),
       url,
-      install: ["npm install", url, ...peers].join(" "),
+      install: install(url),
     };
   }
 }

@@ -64,8 +64,10 @@ export interface SigningAgent {
 
 /** Opens the wallet, and lets nothing be signed before it was shown and asked for. */
 export async function openSigner(session: Session, options: SigningOptions): Promise<SigningAgent> {
+  // First, so that nobody types a password for a profile that isn't set up.
+  const apiKey = session.requireKey();
   const wallet = await unlockWallet(session, options);
-  const agent = wallet.market.agent({ apiKey: session.requireKey() });
+  const agent = wallet.market.agent({ apiKey });
   const signer = options.dryRun === true ? wallet.dryRunSigner : askingSigner(session, wallet, options);
   return { wallet, agent, signer };
 }

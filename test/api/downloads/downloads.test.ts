@@ -1,7 +1,7 @@
 // The packages that the service hands out.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -16,16 +16,19 @@ import { buildPackages, linkDependencies, readSdkManifest, SDK_NAME } from "../.
 
 const run = promisify(execFile);
 const SDK = "/downloads/sdk.tgz";
+const CLI_NAME = "@agent-marketplace/cli";
 const sha256 = (content: Buffer) => createHash("sha256").update(content).digest("hex");
 
 describe("the downloads", () => {
   let api: TestApi;
   let built: Buffer;
+  let builtCli: Buffer;
   let dir: string;
 
   before(async () => {
     const downloadsDir = await buildPackages();
     built = readFileSync(join(downloadsDir, "sdk.tgz"));
+    builtCli = readFileSync(join(downloadsDir, "cli.tgz"));
     dir = mkdtempSync(join(tmpdir(), "downloads-"));
     api = await startTestApi({ env: { downloadsDir } });
   });
@@ -35,19 +38,20 @@ describe("the downloads", () => {
   });
 
   describe("with a package that was built", () => {
-    it("list it with its checksum, and with the command that installs it from the public address", async () => {
+    it("list each with its checksum, and with the command that installs it from the public address", async () => {
       const { body } = await api.request("GET", "/downloads");
-      const url = `https://market.test${SDK}`;
+      const facts = (file: string, name: string, content: Buffer) => ({
+        file,
+        name,
+        version: readSdkManifest("sdk").version,
+        bytes: content.length,
+        sha256: sha256(content),
+        url: `https://market.test/downloads/${file}`,
+      });
+      const [cli, sdk] = [facts("cli.tgz", CLI_NAME, builtCli), facts("sdk.tgz", SDK_NAME, built)];
       assert.deepEqual(body.data, [
-        {
-          file: "sdk.tgz",
-          name: SDK_NAME,
-          version: readSdkManifest("sdk").version,
-          bytes: built.length,
-          sha256: sha256(built),
-          url,
-          install: `npm install ${url} viem`,
-        },
+        { ...cli, install: `npm install --global ${cli.url}` },
+        { ...sdk, install: `npm install ${sdk.url} viem` },
       ]);
       assert.isNull(body.nextCursor);
     });
@@ -84,7 +88,7 @@ describe("the downloads", () => {
     });
 
     it("answer 404 for any other name, and 405 for another method", async () => {
-      const names = ["cli.tgz", "SDK.TGZ", "sdk", "sdk.tgz.new", "%2e%2e%2fpackage.json", "..%2f..%2fpackage.json"];
+      const names = ["tools.tgz", "SDK.TGZ", "sdk", "sdk.tgz.new", "%2e%2e%2fpackage.json", "..%2f..%2fpackage.json"];
       for (const name of [...names, "sdk.tgz%00", "constructor"]) {
         assertError(await api.request("GET", `/downloads/${name}`), 404, "not_found");
       }
@@ -120,6 +124,37 @@ describe("the downloads", () => {
     });
   });
 
+  describe("with the command line", () => {
+    it("are installed by npm into an empty folder, and run there", async () => {
+      const empty = mkdtempSync(join(tmpdir(), "stranger-"));
+      try {
+        writeFileSync(join(empty, "package.json"), '{"private": true}');
+        const unpacked = join(empty, "unpacked");
+        mkdirSync(unpacked);
+        writeFileSync(join(unpacked, "cli.tgz"), builtCli);
+        await run("tar", ["-xzf", "cli.tgz", "--strip-components=1"], { cwd: unpacked });
+        // In place of a registry, from which its dependencies would come.
+        linkDependencies(empty, unpacked);
+        const offline = ["--registry", "http://127.0.0.1:9", "--fetch-retries", "0", "--cache", join(empty, "cache")];
+        const quiet = ["--no-audit", "--no-fund", "--no-update-notifier"];
+        await run("npm", ["install", `${api.url}/downloads/cli.tgz`, ...offline, ...quiet], { cwd: empty });
+        const program = join(empty, "node_modules", ".bin", "agent-marketplace");
+        const env = {
+          ...process.env,
+          HOME: empty,
+          XDG_CONFIG_HOME: join(empty, "config"),
+          AGENT_MARKETPLACE_URL: api.url,
+        };
+        const command = (...args: string[]) => run(program, args, { env });
+        assert.include((await command("--version")).stdout, readSdkManifest("sdk").version);
+        const { stdout } = await command("search", "anything", "--json");
+        assert.isArray((JSON.parse(stdout) as { services: unknown[] }).services);
+      } finally {
+        rmSync(empty, { recursive: true, force: true });
+      }
+    });
+  });
+
   describe("without a package", () => {
     it("name the command that builds it, and hand it out once it is there", async () => {
       const downloadsDir = join(dir, "later");
@@ -130,16 +165,19 @@ describe("the downloads", () => {
           assertError(answer, 503, "download_not_built");
           assert.deepEqual(answer.body.details, { command: "npm run build:downloads" }, path);
         }
-        assertError(await bare.request("GET", "/downloads/cli.tgz"), 404, "not_found");
+        assertError(await bare.request("GET", "/downloads/tools.tgz"), 404, "not_found");
         const args = ["scripts/build-downloads.ts", "--out-dir", downloadsDir];
         const { stdout } = await run(process.execPath, args);
-        assert.match(stdout, /^Packed .*later\/sdk\.tgz\.\n$/);
+        assert.match(stdout, /^Packed .*later\/cli\.tgz\.\nPacked .*later\/sdk\.tgz\.\n$/);
         assert.isTrue(
           built.equals(readFileSync(join(downloadsDir, "sdk.tgz"))),
           "the same sources give the same bytes",
         );
         const { body } = await bare.request("GET", "/downloads");
-        assert.strictEqual(body.data[0].sha256, sha256(built));
+        assert.deepEqual(
+          (body.data as { sha256: string }[]).map((one) => one.sha256),
+          [sha256(builtCli), sha256(built)],
+        );
 
         // A newer package takes its place without a restart.
         const manifest = Buffer.from(JSON.stringify({ name: SDK_NAME, version: "9.9.9" }));
@@ -151,7 +189,7 @@ describe("the downloads", () => {
         );
         writeFileSync(join(dir, "newer.tgz"), newer);
         copyFileSync(join(dir, "newer.tgz"), join(downloadsDir, "sdk.tgz"));
-        const [{ version, bytes }] = (await bare.request("GET", "/downloads")).body.data;
+        const [, { version, bytes }] = (await bare.request("GET", "/downloads")).body.data;
         assert.deepEqual([version, bytes], ["9.9.9", newer.length]);
         assert.strictEqual((await fetch(bare.url + SDK)).headers.get("etag"), `"${sha256(newer)}"`);
       } finally {
