@@ -77,17 +77,17 @@ export function faultsOf(mandate: SignedMandate, { hosts, now }: { hosts: readon
   const { host, issuedAt, notAfter } = mandate;
   const age = now.getTime() / 1_000 - issuedAt;
   const rules: [holds: boolean, field: keyof SignedMandate, fault: string][] = [
-    [hosts.includes(host), "host", `must be ${hosts[0] ?? ""}`],
+    [hosts.includes(host), "host", `Must be ${hosts[0] ?? ""}`],
     [
       age <= SIGN_IN_MAX_AGE_SECONDS && age >= -CLOCK_SKEW_SECONDS,
       "issuedAt",
-      `must be within the last ${SIGN_IN_MAX_AGE_SECONDS} seconds`,
+      `Must be within the last ${SIGN_IN_MAX_AGE_SECONDS} seconds`,
     ],
-    [toDate(notAfter) > now, "notAfter", "must be in the future"],
+    [toDate(notAfter) > now, "notAfter", "Must be in the future"],
     [
       notAfter <= issuedAt + MANDATE_MAX_SECONDS,
       "notAfter",
-      `must be at most ${MANDATE_MAX_SECONDS} seconds after issuedAt`,
+      `Must be at most ${MANDATE_MAX_SECONDS} seconds after issuedAt`,
     ],
   ];
   return rules

@@ -62,6 +62,8 @@ BEYOND_SCHEMAS = [
     (r"query\.topic", r"Give topic"),
     # Few points have the form of one.
     (r"body\.encrypted\.ephemeralPublicKey", r"Isn't a point"),
+    # What a wallet signed for another service, or at another time.
+    (r"body\.mandate\.(host|issuedAt|notAfter)", r"Must be (in|within|at most) |Must be [\w.:-]+$"),
     # Free-form objects.
     (r"body\..+", r"This field name isn't allowed"),
     (r"body", r"Nested deeper than"),

@@ -206,7 +206,7 @@ describe("a wallet with limits", () => {
     it("signs nothing for a service that was shown otherwise, although the service lies consistently", async () => {
       const category = "translation";
       const [ofService, ofTerms] = [ofListing({ category }), ofCriteria({ category })];
-      const lie: Lie = async (path, body) => ofTerms(path, ofService(path, body));
+      const lie: Lie = (path, body) => ofTerms(path, ofService(path, body));
       await buyer.caller.ask("get_service", { serviceId: market.serviceId });
       const sentBefore = await sent();
       const error = await rejectionOf(payLied(lie), ToolRefusal);

@@ -115,7 +115,7 @@ describe("the guard of a wallet's key", () => {
   });
 
   it("signs in to the pinned service alone", async () => {
-    const [{ rpcUrl = "" } = {}] = pins.networks;
+    const [{ rpcUrl } = { rpcUrl: "" }] = pins.networks;
     const wallet = createWalletClient({ account: guard.account, chain: baseSepolia, transport: http(rpcUrl) });
     await signIn(wallet, pins.publicUrl, "issueKey");
     await refused(signIn(wallet, "https://other.example", "issueKey"));

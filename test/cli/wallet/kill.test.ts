@@ -68,20 +68,36 @@ describe("a wallet whose process is killed", () => {
 
   const kills: [when: string, arrange: (kill: () => void) => HiringJob["dieAt"]][] = [
     ["once the spend is written down", () => "after-record"],
-    ["before the approval of the token is sent", (kill) => killAt("approve", "before", kill)],
-    ["before the escrow is sent", (kill) => killAt("createEscrow", "before", kill)],
-    ["once the escrow is sent", (kill) => killAt("createEscrow", "after", kill)],
+    [
+      "before the approval of the token is sent",
+      (kill) => {
+        killAt("approve", "before", kill);
+        return undefined;
+      },
+    ],
+    [
+      "before the escrow is sent",
+      (kill) => {
+        killAt("createEscrow", "before", kill);
+        return undefined;
+      },
+    ],
+    [
+      "once the escrow is sent",
+      (kill) => {
+        killAt("createEscrow", "after", kill);
+        return undefined;
+      },
+    ],
   ];
   for (const [when, arrange] of kills) {
     it(`pays once when it dies ${when}`, async () => {
       const [money, spent] = [await chain.usdcOf(buyer.wallet.address), await buyer.wallet.spent()];
       const wish = order();
-      let child: ChildProcess | undefined;
-      const dieAt = arrange(() => child?.kill("SIGKILL"));
+      const dieAt = arrange(() => hiring.child.kill("SIGKILL"));
       const hiring = hireElsewhere({ order: wish, ...(dieAt === undefined ? {} : { dieAt }) });
-      child = hiring.child;
       assert.strictEqual(await hiring.ended, "");
-      assert.strictEqual(child.signalCode, "SIGKILL");
+      assert.strictEqual(hiring.child.signalCode, "SIGKILL");
       node.onRequest = undefined;
       node.lie = undefined;
       assert.strictEqual((await buyer.wallet.spent()).totalUsd - spent.totalUsd, PRICE);
@@ -101,7 +117,7 @@ describe("a wallet whose process is killed", () => {
   });
 
   /** Kills when the node is sent a call, before it gets it or once it has answered. */
-  function killAt(name: string, when: "before" | "after", kill: () => void): undefined {
+  function killAt(name: string, when: "before" | "after", kill: () => void): void {
     let isSent = false;
     node.onRequest = (body) => {
       isSent = functionsIn(body).includes(name);
