@@ -72,6 +72,8 @@ describe("a stranger", () => {
     await create(seller, "/api/v1/memory", { key, value: { secret: true } });
     await court.api.endLoops();
     const statementId = await storeStatement(seller);
+    const keys = await api.request("GET", "/api/v1/auth/keys", { key: seller.apiKey });
+    const keyId = keys.body.data[0].keyId as string;
     const events = await api.request("GET", "/api/v1/events?limit=1", { key: buyer.apiKey });
     eventId = events.body.data[0].id as string;
 
@@ -87,6 +89,7 @@ describe("a stranger", () => {
       signature: `0x${"11".repeat(65)}`,
     };
     owned = {
+      "DELETE /api/v1/auth/keys/{keyId}": { owner: seller, id: keyId },
       "GET /api/v1/agents/rebates/{statementId}/settlements": { owner: seller, id: statementId },
       "PATCH /api/v1/services/{id}": { owner: seller, id: market.serviceId, body: { price: 1 }, isPublic: true },
       "DELETE /api/v1/services/{id}": { owner: seller, id: market.serviceId, isPublic: true },
@@ -124,7 +127,7 @@ describe("a stranger", () => {
       "GET /api/v1/messages/{id}": { owner: seller, id: messageId },
       "PATCH /api/v1/messages/{id}": { owner: seller, id: messageId, body: { read: true } },
     };
-    secrets = [dealId, deliveredId, disputeId, webhookId, deliveryId, messageId, key, statementId];
+    secrets = [dealId, deliveredId, disputeId, webhookId, deliveryId, messageId, key, statementId, keyId];
   });
   after(() => court.close());
 
