@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -52,15 +52,16 @@ describe("the local stack", () => {
     assert.strictEqual((await first.ended).code, 0);
   });
 
-  it("hands out its client, and gives money to any wallet of its chains", async () => {
-    const stack = start();
+  it("hands out its clients, gives money to any wallet of its chains, and has agents to practise with", async () => {
+    const stack = start("--agents");
     const { api = "", networks } = await stack.ready();
     const { data } = (await (await fetch(`${api}/downloads`)).json()) as { data: { url: string; install: string }[] };
     assert.deepEqual(
       data.map(({ install }) => install),
-      [`npm install ${api}/downloads/sdk.tgz viem`],
+      [`npm install --global ${api}/downloads/cli.tgz`, `npm install ${api}/downloads/sdk.tgz viem`],
     );
-    assert.strictEqual((await fetch(data[0]?.url ?? "")).status, 200);
+    for (const { url } of data) assert.strictEqual((await fetch(url)).status, 200);
+    assert.include(readFileSync(join(dir, "logs", "town.log"), "utf8"), "the town is open: 6 sellers and 12 buyers");
     const address = privateKeyToAddress(generatePrivateKey());
     const args = ["scripts/faucet.ts", address, "--stack", join(dir, "stack.json")];
     const { stdout } = await promisify(execFile)(process.execPath, args);
