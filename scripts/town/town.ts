@@ -91,8 +91,9 @@ export class Town {
     this.#turn += 1;
     const buyer = this.buyers[turn % this.buyers.length] as TownBuyer;
     await buyer.resident.attempt("an order", async () => {
-      const [newest] = (await this.#offersOfStrangers(buyer)).filter(({ seller }) => buyer.mayDealWith(seller));
-      await this.#order(buyer, newest ?? this.#residentOffer(turn, buyer));
+      const [newest] = await this.#offersOfStrangers(buyer);
+      const isWanted = newest !== undefined && buyer.mayDealWith(newest.seller);
+      await this.#order(buyer, isWanted ? newest : this.#residentOffer(turn, buyer));
     });
   }
 
