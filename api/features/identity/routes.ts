@@ -171,15 +171,15 @@ const issueKey = defineRoute({
 }).handle(async ({ body }, { identity, issueMandatedKey }: Pick<IdentityDeps, "identity" | "issueMandatedKey">) => {
   const { message, mandate, signature, revokeOthersAfterSeconds } = body;
   if (mandate === undefined) {
-    if (message === undefined) throw invalid("message", "is required without mandate");
+    if (message === undefined) throw invalid("message", "Required without a mandate");
     const request = { message, signature, revokeOthersAfterSeconds: revokeOthersAfterSeconds ?? 0 };
     const { othersEndAt, ...issued } = await identity.issueKey(request);
     const body = { success: true as const, ...issued, expiresAt: null, othersEndAt: othersEndAt.toISOString() };
     return { status: 201, body };
   }
-  if (message !== undefined) throw invalid("message", "must not be given with mandate");
+  if (message !== undefined) throw invalid("message", "Must not be given with a mandate");
   if (revokeOthersAfterSeconds !== undefined) {
-    throw invalid("revokeOthersAfterSeconds", "must not be given with mandate, which ends no other key");
+    throw invalid("revokeOthersAfterSeconds", "Must not be given with a mandate, which ends no other key");
   }
   const { expiresAt, ...issued } = await issueMandatedKey({ mandate, signature });
   return { status: 201, body: { success: true, ...issued, expiresAt: expiresAt.toISOString(), othersEndAt: null } };

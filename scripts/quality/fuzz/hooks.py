@@ -62,6 +62,8 @@ BEYOND_SCHEMAS = [
     (r"query\.topic", r"Give topic"),
     # Few points have the form of one.
     (r"body\.encrypted\.ephemeralPublicKey", r"Isn't a point"),
+    # A text or a mandate, one of the two.
+    (r"body\.(message|revokeOthersAfterSeconds)", r"Required without a mandate|Must not be given with a mandate"),
     # What a wallet signed for another service, or at another time.
     (r"body\.mandate\.(host|issuedAt|notAfter)", r"Must be (in|within|at most) |Must be [\w.:-]+$"),
     # Free-form objects.
