@@ -36,7 +36,7 @@ BEYOND_SCHEMAS = [
     (r"query\.cursor", r"Must be the nextCursor of an earlier page|belongs to "),
     (r"query\.after", r"Must be the id of one of your events"),
     # EIP-55.
-    (r"query\.(address|wallet)|body\.(walletAddress|token)", r"Has a wrong checksum"),
+    (r"query\.(address|wallet)|body\.(walletAddress|token|mandate\.(wallet|sellers\.\d+))", r"Has a wrong checksum"),
     # Decimal places by currency, and what a JSON number keeps exactly.
     (r"body\.price", r"Must have at most \d+ (decimal places|significant digits)"),
     # A query spells numbers without an exponent.
