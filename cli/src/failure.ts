@@ -1,3 +1,5 @@
+import { HttpRequestError } from "viem";
+
 import { ArgumentError } from "../../sdk/src/index.ts";
 import { toRefusal } from "../../tools/src/index.ts";
 import type { Refusal } from "../../tools/src/index.ts";
@@ -78,6 +80,16 @@ function unreadable({ code, message, retryAfterSeconds }: Refusal): CommandFailu
   });
 }
 
+/** Addresses may hold a key of the provider, so only the host is shown. */
+function rpcUnreachable({ url }: HttpRequestError): CommandFailure {
+  return new CommandFailure({
+    exitCode: EXIT.failed,
+    code: "rpc_unreachable",
+    message: `The RPC server ${URL.parse(url)?.host ?? ""} doesn't answer.`,
+    whatToDo: "Name another one: `agent-marketplace init --rpc NETWORK=URL`, once for each network.",
+  });
+}
+
 /** The failure for whatever a command threw. It says nothing about the inside of the program. */
 export function failureOf(error: unknown, how: { writes: boolean }): CommandFailure {
   if (error instanceof CommandFailure) return error;
@@ -85,6 +97,7 @@ export function failureOf(error: unknown, how: { writes: boolean }): CommandFail
     const { code, message, whatToDo } = error;
     return new CommandFailure({ exitCode: EXIT_OF[code] ?? EXIT.failed, code, message, whatToDo });
   }
+  if (error instanceof HttpRequestError && !how.writes) return rpcUnreachable(error);
   if (error instanceof ArgumentError) return usageFailure(error.message, "Correct it and run the command again.");
   return failureOfRefusal(toRefusal(error), how);
 }

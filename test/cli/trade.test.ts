@@ -159,6 +159,16 @@ describe("init on the command line", () => {
     await home.remove();
   });
 
+  it("names the RPC server that doesn't answer, and how to name another", async () => {
+    const home = await CliHome.make({ password: PASSWORD });
+    const init = ["init", "--url", api.url, "--public-url", "https://market.test"];
+    const refused = await home.refusal([...init, "--rpc", "base-sepolia=http://127.0.0.1:9/a-key"]);
+    assert.include(refused, { exitCode: 1, code: "rpc_unreachable" });
+    assert.strictEqual(refused.message, "The RPC server 127.0.0.1:9 doesn't answer.");
+    assert.include(refused.whatToDo, "--rpc NETWORK=URL");
+    await home.remove();
+  });
+
   it("imports no wallet that wasn't made for the local stack", async () => {
     const home = await CliHome.make({ password: PASSWORD });
     const init = ["init", "--url", api.url, "--import", "-", "--rpc", `base-sepolia=${chain.rpcUrl}`];
