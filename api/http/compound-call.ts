@@ -70,7 +70,7 @@ export class CompoundCall {
       this.#paidRoute ??= route.name;
       this.#unit = control.admit({ ...request, ...classes });
     }
-    // A call that is refused is refused for all of its requests, whichever comes first.
+    // Once a limit refuses the call, none of its requests is admitted.
     const unit = await this.#unit;
     const admitted =
       isUnit && unit !== undefined

@@ -77,7 +77,7 @@ export const ERROR_DETAILS = {
   scope_not_granted: z.object({
     accepted: z
       .array(text)
-      .meta({ description: "Scopes of which the key needs one; empty if keys with a mandate can't do it" }),
+      .meta({ description: "The key needs one of these scopes; empty if keys with a mandate can't do it" }),
     granted: z.array(text).meta({ description: "The key's scopes" }),
   }),
   recipient_not_found: z.object({ toAgentId: text }),

@@ -10,7 +10,7 @@ export type Scope = (typeof SCOPES)[number];
  */
 export type RouteScope = Scope | "buyOrSell" | "none";
 
-/** The scopes of which a key with a mandate needs one; empty for a route that is closed to such keys. */
+/** A key with a mandate needs one of these scopes; empty for a route that is closed to such keys. */
 function acceptedBy(scope: RouteScope): readonly Scope[] {
   if (scope === "none") return [];
   return scope === "buyOrSell" ? ["buy", "sell"] : [scope];

@@ -24,7 +24,7 @@ const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"];
 /** The chain of a settlement network. @throws RangeError for one that this program doesn't know */
 export function chainOf(network: string): Chain {
   const found = CHAINS[network];
-  if (found === undefined) throw new RangeError(`there is no network ${network}`);
+  if (found === undefined) throw new RangeError(`unknown network ${network}`);
   return found;
 }
 

@@ -2,6 +2,7 @@
 export { TOOLS, toolsFor } from "./catalogue.ts";
 export type { ToolFormat } from "./catalogue.ts";
 export type { ToolContext } from "./context.ts";
+export { PAID } from "./deals/outcome.ts";
 export { PAYMENT_META, RECEIPT_META } from "./mcp/payments.ts";
 export type { PaymentRequired } from "./mcp/payments.ts";
 export { createMcpServer } from "./mcp/server.ts";

@@ -42,8 +42,8 @@ export async function expireQuotes(
 const BATCH = 100;
 
 /**
- * The same for checkouts that count against a mandate: each is released in the database transaction that expires it, so it
- * is released once, whoever is killed.
+ * The same for checkouts that count against a mandate. The transaction that expires one also releases its amount, so a killed
+ * process can neither skip that nor repeat it.
  */
 export async function expireCounted(
   {

@@ -88,7 +88,7 @@ async function profileFinding(file: string, name: string): Promise<Finding> {
   try {
     const profile = await readProfile(file);
     if (profile === undefined) {
-      return warning("profile", `there is no profile ${name} (${file})`, "Run `agent-marketplace init`.");
+      return warning("profile", `${name} isn't set up (${file})`, "Run `agent-marketplace init`.");
     }
     const mode = ((await lstat(file)).mode & 0o777).toString(8);
     return ok("profile", `${name} is agent ${profile.agentId} at ${profile.url} (${file}, mode ${mode})`);

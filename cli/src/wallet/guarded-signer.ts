@@ -10,7 +10,7 @@ import {
   RefusedError,
 } from "../../../sdk/src/index.ts";
 import type { Deal, EscrowState, NetworkStatus, TransactionStatus, Wallet } from "../../../sdk/src/index.ts";
-import { notPossible, ToolRefusal } from "../../../tools/src/index.ts";
+import { notPossible, PAID, ToolRefusal } from "../../../tools/src/index.ts";
 import type {
   CallToSign,
   Move,
@@ -61,15 +61,6 @@ const MOVES: Readonly<
   refund: { by: "seller", state: "Refunded", statuses: ["refunded"] },
   resolveExpired: { by: "anyone", state: "Resolved", statuses: ["resolved"] },
 };
-const FUNDED: readonly TransactionStatus[] = [
-  "funded",
-  "delivered",
-  "released",
-  "refunded",
-  "disputed",
-  "resolved",
-  "abandoned",
-];
 
 /** Services that a process remembers as they were shown. */
 const MAX_SHOWN = 10_000;
@@ -179,7 +170,7 @@ class LimitedSigner {
     if (maxAmount === undefined || terms.amount > maxAmount) throw otherTerms(deal, "it costs more than was allowed");
     if ((await escrow.get(terms.escrowId)).state !== "None") {
       await this.#requireOnChain(checked, "buyer");
-      if (this.#parts.isDryRun !== true) await deal.waitForStatus(FUNDED, { timeoutMs: left() });
+      if (this.#parts.isDryRun !== true) await deal.waitForStatus(PAID, { timeoutMs: left() });
       return undefined;
     }
     this.#requireShown(deal, order);

@@ -921,7 +921,7 @@ export type ScopeNotGrantedError = {
   code: "scope_not_granted";
   details?: {
     /**
-     * Scopes of which the key needs one; empty if keys with a mandate can't do it
+     * The key needs one of these scopes; empty if keys with a mandate can't do it
      */
     accepted: Array<string>;
     /**

@@ -10,8 +10,8 @@ import { ToolRefusal } from "../refusal.ts";
 import type { Order } from "../signer.ts";
 import { defineTool, intentId, jsonObject, recordId, SPENDS } from "../tool.ts";
 import { untrusted } from "../untrusted.ts";
-import { Deadline, moveOutput, presentMoved, settle } from "./outcome.ts";
-import type { Ending, Reached } from "./outcome.ts";
+import { Deadline, moveOutput, PAID, presentMoved, settle } from "./outcome.ts";
+import type { Ending } from "./outcome.ts";
 
 const MAX_WAIT_SECONDS = 20;
 
@@ -83,9 +83,6 @@ export const hire = defineTool({
     };
   },
 });
-
-/** Statuses of a deal that has been paid for. */
-const PAID: Reached = ["funded", "delivered", "released", "refunded", "disputed", "resolved", "abandoned"];
 
 /** Pays a quote, or has the payment verified that the caller's wallet has sent. */
 async function pay(

@@ -36,6 +36,8 @@ export class Deadline {
 
 /** Statuses that show that a move has been made. */
 export type Reached = readonly TransactionStatus[];
+/** Statuses of a deal that has been paid for. */
+export const PAID: Reached = ["funded", "delivered", "released", "refunded", "disputed", "resolved", "abandoned"];
 
 /**
  * Makes a move through the context's signer. A move that takes longer than the call may is pending, not failed. If another
