@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { InvalidArgumentError } from "commander";
 
 import { usageFailure } from "./failure.ts";
+import type { Input } from "./runtime.ts";
 
 /** Reads whole numbers of an option. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
@@ -26,8 +27,8 @@ export function decimal(least: number, most: number): (text: string) => number {
 const MAX_INPUT_BYTES = 2_000_000;
 
 /** The JSON of a file, or of standard input for `-`. @throws CommandFailure that names the option */
-export async function readJson(option: string, file: string): Promise<unknown> {
-  const text = await readText(option, file);
+export async function readJson(option: string, file: string, stdin: Input): Promise<unknown> {
+  const text = await readText(option, file, stdin);
   try {
     return JSON.parse(text);
   } catch {
@@ -36,8 +37,8 @@ export async function readJson(option: string, file: string): Promise<unknown> {
 }
 
 /** The JSON object of a file, or of standard input for `-`. */
-export async function readJsonObject(option: string, file: string): Promise<Record<string, unknown>> {
-  const value = await readJson(option, file);
+export async function readJsonObject(option: string, file: string, stdin: Input): Promise<Record<string, unknown>> {
+  const value = await readJson(option, file, stdin);
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   throw usageFailure(
     `${option}: ${file} must hold a JSON object`,
@@ -46,9 +47,9 @@ export async function readJsonObject(option: string, file: string): Promise<Reco
 }
 
 /** A file's text, or that of standard input for `-`. */
-export async function readText(option: string, file: string): Promise<string> {
+export async function readText(option: string, file: string, stdin: Input): Promise<string> {
   try {
-    const bytes = file === "-" ? await readStandardInput() : await readFile(file);
+    const bytes = file === "-" ? await readStandardInput(stdin) : await readFile(file);
     if (bytes.length > MAX_INPUT_BYTES) {
       throw usageFailure(`${option}: ${file} has more than ${MAX_INPUT_BYTES} bytes`, "Send a reference instead.");
     }
@@ -61,8 +62,8 @@ export async function readText(option: string, file: string): Promise<string> {
   }
 }
 
-async function readStandardInput(): Promise<Buffer> {
+async function readStandardInput(stdin: Input): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+  for await (const chunk of stdin) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);
 }

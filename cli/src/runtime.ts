@@ -1,14 +1,20 @@
+import type { Readable } from "node:stream";
+
 import type { Environment } from "./config/environment.ts";
 import { EXIT } from "./exit-codes.ts";
 import type { ExitCode } from "./exit-codes.ts";
 import { Output } from "./output/output.ts";
 import type { Sink } from "./output/output.ts";
 
+/** Standard input: a terminal, or bytes of a file or of another program. */
+export type Input = Readable & { isTTY?: boolean | undefined };
+
 /** One run of the program. */
 export class Runtime {
   readonly environment: Environment;
   /** The arguments as they were given. */
   readonly argv: readonly string[];
+  readonly stdin: Input;
   readonly stdout: Sink;
   readonly stderr: Sink;
   /** Aborted by SIGINT and SIGTERM. */
@@ -19,9 +25,10 @@ export class Runtime {
   /** The command ends by itself when {@link signal} is aborted. */
   endsBySignal = false;
 
-  constructor(parts: Pick<Runtime, "environment" | "argv" | "stdout" | "stderr" | "signal">) {
+  constructor(parts: Pick<Runtime, "environment" | "argv" | "stdin" | "stdout" | "stderr" | "signal">) {
     this.environment = parts.environment;
     this.argv = parts.argv;
+    this.stdin = parts.stdin;
     this.stdout = parts.stdout;
     this.stderr = parts.stderr;
     this.signal = parts.signal;

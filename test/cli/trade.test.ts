@@ -51,7 +51,9 @@ describe("trading on the command line", () => {
     assert.lengthOf(dry.signature.calls, 2);
     assert.strictEqual(await sentBy(buyer), before);
 
-    const { code, stdout, stderr } = await buyer.home.run([...hire("one", "--max", "5", "--yes"), "--json"], REQUEST);
+    // A process of its own, as a shell starts it; the others run in this one.
+    const process = buyer.home.start([...hire("one", "--max", "5", "--yes"), "--json"], REQUEST);
+    const { code, stdout, stderr } = await process.ended;
     assert.strictEqual(code, 0, stderr);
     assert.include(stderr, "To be signed: pay 2.50 USDC into escrow, of which 0.05 USDC is the fee");
     assert.match(stderr, /^intent: one$/m);

@@ -76,7 +76,7 @@ export function addDeals(program: Command, runtime: Runtime): void {
     "run the agreed criteria on a delivery, or on your draft",
   ).option("--input <file>", "JSON object of the draft, - for standard input");
   does<{ input?: string }>(review, runtime, async (session, { input }, dealId) => {
-    const payload = input === undefined ? undefined : await readJsonObject("--input", input);
+    const payload = input === undefined ? undefined : await readJsonObject("--input", input, runtime.stdin);
     const data = await session.call("review_delivery", { dealId, payload }, { progress: "Running the criteria" });
     session.output.result(data, () => reviewBlocks(data as unknown as Review & ShownDeal));
     return undefined;

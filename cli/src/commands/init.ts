@@ -97,7 +97,8 @@ async function makeOrOpen(session: Session, options: InitOptions, place: WalletP
     if (options.repin === true) await repin(place, password, target);
     return password;
   }
-  const importedKey = options.import === undefined ? undefined : await readText("--import", options.import);
+  const importedKey =
+    options.import === undefined ? undefined : await readText("--import", options.import, runtime.stdin);
   const password = await newPassword(runtime, options);
   await output.progress("Making the wallet", createWallet({ place, password, ...target, importedKey }));
   return password;

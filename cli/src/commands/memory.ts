@@ -52,7 +52,7 @@ export function addMemory(program: Command, runtime: Runtime): void {
   }
   does<SetOptions>(set, runtime, async (session, options, key) => {
     if ((options.text === undefined) === (options.input === undefined)) set.error("error: give --text or --input");
-    const value = options.text ?? (await readJson("--input", options.input ?? ""));
+    const value = options.text ?? (await readJson("--input", options.input ?? "", runtime.stdin));
     const intentId = beginIntent(session, options);
     const input = { intentId, key, value, namespace: options.namespace };
     const data = await session.call("remember", input, { progress: "Writing" });

@@ -44,7 +44,7 @@ export function addMessages(program: Command, runtime: Runtime): void {
   }
   does<SendOptions>(send, runtime, async (session, options, toAgentId) => {
     if ((options.text === undefined) === (options.input === undefined)) send.error("error: give --text or --input");
-    const body = options.text ?? (await readText("--input", options.input ?? ""));
+    const body = options.text ?? (await readText("--input", options.input ?? "", runtime.stdin));
     const intentId = beginIntent(session, options);
     const input = { intentId, toAgentId, text: body, dealId: options.deal, replyTo: options.replyTo };
     const data = await session.call("send_message", input, { progress: "Sending" });

@@ -38,7 +38,7 @@ export function addSettle(program: Command, runtime: Runtime): void {
       session.output.result({ dealId, buyerPercent, signed: false }, () => [text("Nothing was signed.")]);
       return undefined;
     }
-    if (yes !== true) await requireYes("Sign this?");
+    if (yes !== true) await requireYes(runtime.stdin, "Sign this?");
     beginIntent(session, options);
     const state = await session.output.progress("Settling", settle(deal, buyerPercent, address));
     session.output.result({ dealId, buyerPercent, state }, () => [
@@ -80,7 +80,7 @@ export function addSettle(program: Command, runtime: Runtime): void {
       ]);
       return undefined;
     }
-    if (yes !== true) await requireYes("Sign this?");
+    if (yes !== true) await requireYes(runtime.stdin, "Sign this?");
     beginIntent(session, options);
     const sending = escrow.withdraw(token, { timeoutMs: SEND_MS });
     const { transactionHash } = await session.output.progress("Waiting for the block", sending);

@@ -6,7 +6,7 @@ import type { Agent, Deal } from "../../../sdk/src/index.ts";
 import { ToolRefusal } from "../../../tools/src/index.ts";
 import type { CallToSign, Move, Signer } from "../../../tools/src/index.ts";
 import { profileFiles } from "../config/profile.ts";
-import type { Runtime } from "../runtime.ts";
+import type { Input, Runtime } from "../runtime.ts";
 import type { CommonOptions, Session } from "../session.ts";
 import { facts, heading, text } from "../output/blocks.ts";
 import type { Block } from "../output/blocks.ts";
@@ -84,23 +84,23 @@ function askingSigner(
       const plan = await dryRunSigner.move(deal, move, options);
       if (plan !== undefined) {
         session.output.noteBlocks(moveBlocks(deal, move));
-        if (!yes) await requireYes("Sign this?");
+        if (!yes) await requireYes(session.runtime.stdin, "Sign this?");
       }
       return signer.move(deal, move, options);
     },
   };
 }
 
-/** Asks a person. @throws ToolRefusal without a terminal, or for any answer but yes */
-export async function requireYes(question: string): Promise<void> {
-  if (!process.stdin.isTTY) {
+/** Asks a person on the terminal that standard input is. @throws ToolRefusal without a terminal, or for any answer but yes */
+export async function requireYes(stdin: Input, question: string): Promise<void> {
+  if (!stdin.isTTY) {
     throw new ToolRefusal({
       code: "not_confirmed",
       message: "There is no terminal to ask on. Nothing was signed.",
       whatToDo: "Repeat the command with --yes; the wallet's limits hold all the same.",
     });
   }
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const terminal = createInterface({ input: stdin, output: process.stderr });
   try {
     const answer = await terminal.question(`${question} [y/N] `);
     if (/^y(es)?$/i.test(answer.trim())) return;

@@ -30,7 +30,10 @@ export function addTrade(program: Command, runtime: Runtime): void {
   );
   deliver.requiredOption("--input <file>", "JSON object of the result, - for standard input");
   does<SigningOptions & { input: string }>(deliver, runtime, async (session, options, dealId) =>
-    moveDeal(session, options, "deliver", { dealId, payload: await readJsonObject("--input", options.input) }),
+    moveDeal(session, options, "deliver", {
+      dealId,
+      payload: await readJsonObject("--input", options.input, runtime.stdin),
+    }),
   );
 
   const dispute = moveCommand(program, "dispute <dealId>", "as the buyer, dispute the delivery; freezes the deposit");
@@ -41,7 +44,7 @@ export function addTrade(program: Command, runtime: Runtime): void {
     if ((options.reason === undefined) === (options.input === undefined)) {
       dispute.error("error: give --reason or --input");
     }
-    const reason = options.reason ?? (await readText("--input", options.input ?? ""));
+    const reason = options.reason ?? (await readText("--input", options.input ?? "", runtime.stdin));
     return moveDeal(session, options, "dispute", { dealId, reason });
   });
 
@@ -59,7 +62,7 @@ export function addTrade(program: Command, runtime: Runtime): void {
     "JSON object with title, description, category, price and, optionally, priceUnit and network",
   );
   does<{ input: string; intent?: string }>(offer, runtime, async (session, options) => {
-    const listing = await readJsonObject("--input", options.input);
+    const listing = await readJsonObject("--input", options.input, runtime.stdin);
     const intentId = beginIntent(session, options);
     const data = await session.call("offer_service", { ...listing, intentId }, { progress: "Listing the service" });
     const { serviceId, status, warnings } = data as { serviceId: string; status: string; warnings: string[] };
@@ -102,8 +105,10 @@ function addHire(program: Command, runtime: Runtime): void {
     );
   does<HireOptions>(hire, runtime, async (session, options, serviceId) => {
     const { max: maxPrice, token, quantity, within: deliverWithinSeconds, callbackUrl, again } = options;
-    const request = options.input === undefined ? undefined : await readJsonObject("--input", options.input);
-    const criteria = options.criteria === undefined ? undefined : await readJsonObject("--criteria", options.criteria);
+    const request =
+      options.input === undefined ? undefined : await readJsonObject("--input", options.input, runtime.stdin);
+    const criteria =
+      options.criteria === undefined ? undefined : await readJsonObject("--criteria", options.criteria, runtime.stdin);
     const signing = await openSigner(session, options);
     const intentId = beginIntent(session, options);
     const order = {

@@ -6,7 +6,7 @@ import { EXIT } from "../exit-codes.ts";
 import { readJsonObject } from "../options.ts";
 import { facts, table, text } from "../output/blocks.ts";
 import type { Block } from "../output/blocks.ts";
-import type { Runtime } from "../runtime.ts";
+import type { Input, Runtime } from "../runtime.ts";
 import { DEFAULT_LIMITS } from "../wallet/limits.ts";
 import type { Limits } from "../wallet/limits.ts";
 import { usdText } from "../wallet/usd.ts";
@@ -64,7 +64,7 @@ export function addWallet(program: Command, runtime: Runtime): void {
     .option("--require-criteria <yes|no>", "whether only orders with criteria are paid for", yesOrNo)
     .option("--input <file>", "JSON object with all limits, - for standard input");
   does<LimitOptions>(set, runtime, async (session, options) => {
-    const changes = await changesOf(options);
+    const changes = await changesOf(options, runtime.stdin);
     const place = placeOf(runtime, options);
     const password = await askPassword(runtime, options, "Password, to change the limits: ");
     const before = await limitsBefore(place, password);
@@ -76,7 +76,7 @@ export function addWallet(program: Command, runtime: Runtime): void {
   const grant = takesPassword(addCommand(program, "approve <id>", "approve what waits above the limits' confirmAbove"));
   does<SigningOptions>(grant, runtime, async (session, options, id) => {
     // Whoever can only run programs, such as an agent with a shell, has no terminal.
-    if (!process.stdin.isTTY) throw notOnTerminal();
+    if (!runtime.stdin.isTTY) throw notOnTerminal();
     const place = placeOf(runtime, options);
     const password = await askPassword(runtime, options);
     const waits = (
@@ -86,7 +86,7 @@ export function addWallet(program: Command, runtime: Runtime): void {
       )
     ).find((asked) => asked.id === id);
     session.output.note(waits?.summary ?? "A ledger that is missing, older or altered begins anew.");
-    await requireYes("Approve this?");
+    await requireYes(runtime.stdin, "Approve this?");
     const summary = await approve(place, password, id);
     session.output.result({ id, approved: summary }, () => [text(`Approved: ${summary}`)]);
     return undefined;
@@ -104,7 +104,7 @@ async function limitsBefore(place: Parameters<typeof setLimits>[0], password: st
   }
 }
 
-async function changesOf(options: LimitOptions): Promise<Record<string, unknown>> {
+async function changesOf(options: LimitOptions, stdin: Input): Promise<Record<string, unknown>> {
   const named = {
     perDealUsd: options.perDeal,
     perDayUsd: options.perDay,
@@ -116,7 +116,7 @@ async function changesOf(options: LimitOptions): Promise<Record<string, unknown>
     requireCriteria: options.requireCriteria,
   };
   const given = Object.entries(named).filter(([, value]) => value !== undefined);
-  const whole = options.input === undefined ? {} : await readJsonObject("--input", options.input);
+  const whole = options.input === undefined ? {} : await readJsonObject("--input", options.input, stdin);
   const changes = { ...whole, ...Object.fromEntries(given) };
   if (Object.keys(changes).length > 0) return changes;
   throw usageFailure("No limit was named.", "See `agent-marketplace limits set --help`.");
