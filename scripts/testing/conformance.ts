@@ -119,3 +119,15 @@ export function conformancePage({ facts, proofs }: Conformance): string {
     "",
   ].join("\n");
 }
+
+/** Names what a page lacks and what it has too much, three of each at most; undefined if it is fresh. */
+export function staleness(page: string, fresh: string): string | undefined {
+  if (page === fresh) return undefined;
+  const entries = (text: string): Set<string> => new Set(text.split(/<br>| \| |\n/));
+  const beyond = (one: string, other: string): string => {
+    const extra = [...entries(one).difference(entries(other))];
+    const named = extra.slice(0, 3).map((entry) => `"${entry.trim()}"`);
+    return extra.length > 3 ? `${named.join(", ")} and ${extra.length - 3} more` : named.join(", ") || "nothing";
+  };
+  return `lacks ${beyond(fresh, page)}; has ${beyond(page, fresh)} too much`;
+}

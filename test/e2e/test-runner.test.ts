@@ -5,7 +5,7 @@ import { join, relative } from "node:path";
 import { assert } from "chai";
 
 import { isPidRunning } from "../../scripts/local/process-identity.ts";
-import { conformance } from "../../scripts/testing/conformance.ts";
+import { conformance, conformancePage, staleness } from "../../scripts/testing/conformance.ts";
 import { groupsOf } from "../../scripts/testing/groups.ts";
 import { runMochaFile, runMochaFiles } from "../../scripts/testing/mocha-file.ts";
 import { campaignNotes } from "../../scripts/testing/nightly-page.ts";
@@ -293,6 +293,19 @@ describe("the conformance check", () => {
       { stage: STAGE, file: "a.test.ts", title: "[D2] each push", status: "passed" },
     ]);
     assert.deepEqual([...found.proofs.keys()], ["D2"]);
+  });
+
+  it("names the tests that the page lacks, and those that are gone", () => {
+    const pageOf = (...titles: string[]) =>
+      conformancePage(
+        conformance(titles.map((title) => ({ stage: STAGE, file: "a.test.ts", title, status: "passed" }))),
+      );
+    const written = pageOf("[D1] stays", "[D1] goes");
+    assert.strictEqual(staleness(written, written), undefined);
+    assert.strictEqual(
+      staleness(written, pageOf("[D1] stays", "[D1] comes", "[D1] is new")),
+      'lacks "a.test.ts: [D1] comes", "a.test.ts: [D1] is new"; has "a.test.ts: [D1] goes" too much',
+    );
   });
 
   it("refuses an id that doesn't exist", () => {
