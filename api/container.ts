@@ -252,6 +252,7 @@ const WIRING: {
     },
   }),
   faucet: ({ limits }) => ({ countCall: limits.countCall }),
+  sandbox: ({ limits }) => ({ countCall: limits.countCall }),
   downloads: (_, { env }) => ({ dir: env.downloadsDir }),
   admin: (_, { env }) => ({ adminApiKey: env.adminApiKey }),
   keeper: ({ events, transactions, webhooks }, { env, chains }) => ({

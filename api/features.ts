@@ -25,6 +25,7 @@ import { networksModule } from "./features/networks/module.ts";
 import { outboxModule } from "./features/outbox/module.ts";
 import { reconciliationModule } from "./features/reconciliation/module.ts";
 import { discoveryModule } from "./features/discovery/module.ts";
+import { sandboxModule } from "./features/sandbox/module.ts";
 import { timelineModule } from "./features/timeline/module.ts";
 import { transactionsModule } from "./features/transactions/module.ts";
 import { webhooksModule } from "./features/webhooks/module.ts";
@@ -55,6 +56,7 @@ export const FEATURES = {
   analytics: analyticsModule,
   networks: networksModule,
   faucet: faucetModule,
+  sandbox: sandboxModule,
   health: healthModule,
   chainFollower: chainFollowerModule,
   docs: docsModule,

@@ -20,6 +20,12 @@ export interface Clocks {
   wallTime: number;
 }
 
+/**
+ * Maximum age of the time that a process knows, in milliseconds, where nothing else is said. A local chain has a block each
+ * second.
+ */
+export const CHAIN_TIME_MAX_AGE_MS = 1_000;
+
 /** Smaller leads of a chain's clock are ignored, in seconds. Blocks and clients are never exactly on time. */
 const TOLERATED_LEAD_SECONDS = 60;
 

@@ -32,8 +32,6 @@ export interface Gift {
 
 /** A local chain that gives money to any wallet. */
 export interface FaucetChain {
-  /** Whether the node says that it is anvil. False if it doesn't answer. */
-  isAnvil(): Promise<boolean>;
   /**
    * Gives 1 ether, 1,000 USDC and, where it is listed, 1 WETH, and returns once all of it is in blocks.
    * @throws RecipientRefusesError, before anything is sent; ChainUnavailableError, after which a part may have arrived
@@ -80,11 +78,6 @@ export function createFaucetChain({ network, rpcUrl, deployment }: FaucetOptions
   const listed = (symbol: string) => deployment.tokens.find((token) => token.symbol === symbol);
 
   return {
-    async isAnvil() {
-      const version = await reader.request({ method: "web3_clientVersion" }).catch(() => "");
-      return /^anvil\//i.test(version);
-    },
-
     async give(recipient) {
       try {
         const account = privateKeyToAccount(generatePrivateKey());

@@ -24,7 +24,7 @@ const funding = { txHash: text, network, escrowId: text };
 const fullWindow = z
   .object({
     window: z
-      .enum([...(Object.keys(RATE_LIMITS) as RateClass[]), "eventStreams", "faucet"])
+      .enum([...(Object.keys(RATE_LIMITS) as RateClass[]), "eventStreams", "faucet", "sandbox"])
       .meta({ description: "Class of the calls that share the window" }),
     countedBy: z.enum(["address", "key", "agent", "wallet"]).meta({ description: "Whose calls it counts" }),
     limit: z.int(),

@@ -75,7 +75,7 @@ function apiEnvironment(options: ApiOptions, env: Environment): Record<string, s
   const mode = given(env, "NODE_ENV", "development");
   return {
     NODE_ENV: mode,
-    // Opens the faucet.
+    // Opens the faucet and the sandbox.
     LOCAL_STACK: given(env, "LOCAL_STACK", options.ownsChains && mode !== "production" ? "true" : "false"),
     HOST: "127.0.0.1",
     PORT: String(options.port),

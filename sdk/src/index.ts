@@ -48,6 +48,7 @@ export type { FundingWarning, OnFundingWarning } from "./gasless-safety.ts";
 export { authorizationNonce, relayCall, signFunding } from "./gasless.ts";
 export { escrowAbi, resolverAbi } from "./generated/abis.ts";
 export type { ApiRequest, ApiResponse, CallOptions, CreateOptions, HttpOptions } from "./http.ts";
+export type { Key, Keys } from "./keys.ts";
 export type { ListingChanges, ListingFilter, Listings, NewListing } from "./listings.ts";
 export { Marketplace } from "./marketplace.ts";
 export type {

@@ -2,6 +2,9 @@ import { segment } from "./arguments.ts";
 import type * as wire from "./generated/api-types.ts";
 import type { CallOptions, Http } from "./http.ts";
 
+/** An API key as the list has it, without the key itself. */
+export type Key = wire.Key;
+
 const PATH = "/api/v1/auth/keys";
 
 /** The agent's API keys. A key with a mandate can't use them. */
@@ -13,7 +16,7 @@ export class Keys {
   }
 
   /** The agent's keys, without the keys themselves, and what their mandates have left. */
-  async list(options: CallOptions = {}): Promise<wire.Key[]> {
+  async list(options: CallOptions = {}): Promise<Key[]> {
     return (await this.#http.get<wire.KeysListResponse>(PATH, options)).data;
   }
 

@@ -1,12 +1,13 @@
 import type { FaucetChain, Gift } from "../../chain/faucet-chain.ts";
 import { RecipientRefusesError } from "../../chain/faucet-chain.ts";
-import { NETWORKS } from "../../config/constants.ts";
+import { areAnvil } from "../../chain/local-node.ts";
+import type { LocalNode } from "../../chain/local-node.ts";
 import type { Network } from "../../config/constants.ts";
-import { ApiError, validationError } from "../../http/errors.ts";
+import { validationError } from "../../http/errors.ts";
 import { clientOf } from "../../lib/client-address.ts";
 import type { CountCall } from "../limits/client-windows.ts";
+import { countInHour } from "../limits/hour-window.ts";
 
-const HOUR_MS = 3_600_000;
 /** Calls in an hour, by client address and by wallet. */
 const CLIENT_CALLS = 20;
 const WALLET_CALLS = 3;
@@ -22,6 +23,7 @@ export interface FaucetCall {
 /** Dependencies of the faucet. */
 export interface FaucetDeps {
   chains: Readonly<Record<Network, FaucetChain>>;
+  nodes: Readonly<Record<Network, LocalNode>>;
   countCall: CountCall;
 }
 
@@ -33,10 +35,9 @@ export class Faucet {
     this.#deps = deps;
   }
 
-  /** Whether every node is anvil. A chain id proves nothing: the local chains have those of the live ones. */
-  async isOpen(): Promise<boolean> {
-    const answers = await Promise.all(NETWORKS.map((network) => this.#deps.chains[network].isAnvil()));
-    return answers.every(Boolean);
+  /** Whether every node is anvil. */
+  isOpen(): Promise<boolean> {
+    return areAnvil(this.#deps.nodes);
   }
 
   /**
@@ -55,13 +56,7 @@ export class Faucet {
     }
   }
 
-  async #count(countedBy: "address" | "wallet", id: string, limit: number): Promise<void> {
-    const { admitted, times, at } = await this.#deps.countCall({ id, limit, lengthMs: HOUR_MS });
-    if (admitted) return;
-    const freeAt = (times[0] ?? at).getTime() + HOUR_MS;
-    throw new ApiError("rate_limit_exceeded", {
-      details: { window: "faucet", countedBy, limit },
-      retryAfterSeconds: Math.max(1, Math.ceil((freeAt - at.getTime()) / 1_000)),
-    });
+  #count(countedBy: "address" | "wallet", id: string, limit: number): Promise<void> {
+    return countInHour(this.#deps.countCall, { window: "faucet", countedBy, id, limit });
   }
 }

@@ -1,4 +1,5 @@
 import { createFaucetChain } from "../../chain/faucet-chain.ts";
+import { createLocalNode } from "../../chain/local-node.ts";
 import type { ChainClient } from "../../chain/chain-client.ts";
 import type { Network } from "../../config/constants.ts";
 import { defineFeature } from "../feature.ts";
@@ -19,7 +20,12 @@ export const faucetModule = defineFeature({
   create({ chains, rpcUrls, countCall }: FaucetModuleDeps) {
     const of = (network: Network) =>
       createFaucetChain({ network, rpcUrl: rpcUrls[network], deployment: chains[network].deployment });
-    const faucet = new Faucet({ chains: { "base-sepolia": of("base-sepolia"), base: of("base") }, countCall });
+    const nodeOf = (network: Network) => createLocalNode({ network, rpcUrl: rpcUrls[network] });
+    const faucet = new Faucet({
+      chains: { "base-sepolia": of("base-sepolia"), base: of("base") },
+      nodes: { "base-sepolia": nodeOf("base-sepolia"), base: nodeOf("base") },
+      countCall,
+    });
     return { services: { faucet } };
   },
 });

@@ -1,7 +1,7 @@
 import type { Connection } from "mongoose";
 
 import type { ChainClient } from "../../chain/chain-client.ts";
-import { createChainTime } from "../../chain/chain-time.ts";
+import { CHAIN_TIME_MAX_AGE_MS, createChainTime } from "../../chain/chain-time.ts";
 import { createPaymentChain } from "../../chain/payment-chain.ts";
 import type { Network } from "../../config/constants.ts";
 import type { Env } from "../../config/env.ts";
@@ -35,9 +35,6 @@ import { Settlements } from "./settling/settlement.ts";
 import { SettlementRecovery } from "./settling/settlement-recovery.ts";
 
 export type { ClaimTimings } from "./settling/claims.ts";
-
-/** Maximum age of the cached chain time, in milliseconds. A local chain has a block each second. */
-const CHAIN_TIME_MAX_AGE_MS = 1_000;
 
 /** Dependencies of the payments. */
 export interface X402ModuleDeps {

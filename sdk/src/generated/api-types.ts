@@ -691,7 +691,8 @@ export type FullWindow = {
     | "messageWebhook"
     | "dispute"
     | "eventStreams"
-    | "faucet";
+    | "faucet"
+    | "sandbox";
   /**
    * Whose calls it counts
    */

@@ -27,6 +27,7 @@ const KEYLESS = [
     "POST /api/developer/access",
     "GET /api/v1/networks",
     "POST /api/v1/faucet",
+    "POST /api/v1/sandbox/advance",
     "GET /api/v1/x402/packs",
   ],
   ...["GET /health", "GET /ready", "GET /openapi.json", "GET /docs", "GET /docs/{file}"],
