@@ -10,6 +10,7 @@ import { addKeys } from "./commands/keys.ts";
 import { addMcp } from "./commands/mcp.ts";
 import { addMemory } from "./commands/memory.ts";
 import { addMessages } from "./commands/messages.ts";
+import { addSandbox } from "./commands/sandbox.ts";
 import { addSearch } from "./commands/search.ts";
 import { addSettle } from "./commands/settle.ts";
 import { addTrade } from "./commands/trade.ts";
@@ -34,6 +35,7 @@ const GROUPS = [
   addEvents,
   addWebhooks,
   addAccount,
+  addSandbox,
   addWallet,
   addKeys,
   addDoctor,

@@ -2,11 +2,12 @@ import { chmod } from "node:fs/promises";
 
 import { assert } from "chai";
 
-import { startTestApi } from "../fixtures/api.ts";
+import { assertError, startTestApi } from "../fixtures/api.ts";
 import type { TestApi } from "../fixtures/api.ts";
 import { CliHome, runCli } from "../fixtures/cli.ts";
 import { listService, openMarket } from "../fixtures/deals.ts";
 import type { Market } from "../fixtures/deals.ts";
+import { withMandate } from "../fixtures/mandates.ts";
 import { openChain } from "../fixtures/stack.ts";
 import type { TestChain } from "../fixtures/stack.ts";
 import { callerOf } from "../fixtures/tools.ts";
@@ -117,9 +118,42 @@ describe("reading on the command line", () => {
     assert.match(await home.show(["balance"]), /base-sepolia +USDC +97\.5 +0\n/);
   });
 
-  it("says which network has no faucet", async () => {
+  it("says where there is no faucet and no sandbox", async () => {
     const { code, exitCode } = await home.refusal(["faucet"]);
     assert.deepEqual([code, exitCode], ["not_found", 1]);
+    const refused = await home.refusal(["sandbox", "advance", "6m"]);
+    assert.deepEqual([refused.code, refused.exitCode], ["not_found", 1]);
+    assert.include(refused.message, "Only the local stack has one");
+  });
+
+  it("lists keys with what their mandates have left, ends one, and freezes the others", async () => {
+    const agent = await api.registerAgent();
+    const own = await CliHome.make();
+    await own.signIn(api, agent);
+    const mandated = [
+      await withMandate(api, agent, { perDayUsd: "40", scopes: ["read", "buy"] }),
+      await withMandate(api, agent),
+    ];
+    const shown = await own.show(["keys"]);
+    const [first = "", second = ""] = mandated.map(({ keyId }) => keyId);
+    assert.match(shown, new RegExp(`\n${first}\n(.+\n)*may +read, buy\n(.+\n)*left today +\\$40, until 2`));
+    assert.strictEqual(shown.match(/^in use here +yes$/gm)?.length, 1);
+    const idsOf = async (): Promise<string[]> =>
+      ((await own.ask(["keys", "list"])).keys as { keyId: string }[]).map(({ keyId }) => keyId);
+    const all = await idsOf();
+    assert.includeMembers(all, [first, second]);
+    assert.strictEqual((await own.ask(["keys", "revoke", first])).keyId, first);
+    assert.deepEqual(
+      await idsOf(),
+      all.filter((id) => id !== first),
+    );
+    assert.strictEqual((await own.refusal(["keys", "revoke", first + "x"])).code, "not_found");
+    assert.include(await own.show(["keys", "freeze"]), "All other keys ended at 2");
+    assert.lengthOf(await idsOf(), 1);
+    for (const { apiKey: key } of mandated) {
+      assertError(await api.request("GET", "/api/v1/services", { key }), 401, "invalid_api_key");
+    }
+    await own.remove();
   });
 
   it("ends with 4 without a key, or with one that isn't valid", async () => {

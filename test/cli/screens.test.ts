@@ -7,6 +7,8 @@ import { startTestApi } from "../fixtures/api.ts";
 import type { TestApi } from "../fixtures/api.ts";
 import { openTrader } from "../fixtures/cli.ts";
 import type { Trader } from "../fixtures/cli.ts";
+import { oddNodeTo } from "../fixtures/odd-node.ts";
+import type { OddNode } from "../fixtures/odd-node.ts";
 import { openChain } from "../fixtures/stack.ts";
 
 const PAGE = "docs/api/cli.md";
@@ -34,7 +36,9 @@ const masked = (text: string): string =>
     .replaceAll(/\b([a-z]{3})_[0-9a-f]{16,}/g, "$1_…")
     .replaceAll(/0x[0-9a-fA-F]{40,}/g, "0x…")
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "2026-…Z")
-    .replaceAll(/trust \d\.\d\d/g, "trust 0.50");
+    .replaceAll(/trust \d\.\d\d/g, "trust 0.50")
+    .replaceAll(/block +time/g, "block  time")
+    .replaceAll(/^(base\S* +)\d+ +(?=2026)/gm, "$1…  ");
 
 const argsOf = (line: string): string[] =>
   Array.from(line.matchAll(/"([^"]*)"|(\S+)/g), ([, text, word]) => text ?? word ?? "");
@@ -42,10 +46,20 @@ const argsOf = (line: string): string[] =>
 describe("the screens of docs/api/cli.md", () => {
   let api: TestApi;
   let traders: Record<string, Trader>;
+  let nodes: OddNode[];
 
   before(async () => {
-    api = await startTestApi();
-    const chain = await openChain("base-sepolia");
+    const chains = await Promise.all([openChain("base-sepolia"), openChain("base")]);
+    const [sepolia, base] = await Promise.all(chains.map(({ rpcUrl }) => oddNodeTo(rpcUrl)));
+    assert.ok(sepolia && base);
+    nodes = [sepolia, base];
+    // Other tests share the chains, so their clocks stay (test/api/sandbox moves those of copies).
+    for (const node of nodes)
+      node.odd = (method) => (method.startsWith("evm_") ? { kind: "result", result: "0x0" } : undefined);
+    api = await startTestApi({
+      env: { isLocalStack: true, rpcUrls: { "base-sepolia": sepolia.url, base: base.url } },
+    });
+    const [chain] = chains;
     const [buyer, seller] = await Promise.all([openTrader(api, chain), openTrader(api, chain)]);
     traders = { buyer, seller };
     for (const { home } of [buyer, seller]) {
@@ -56,6 +70,7 @@ describe("the screens of docs/api/cli.md", () => {
   after(async () => {
     await Promise.all(Object.values(traders).map(({ home }) => home.remove()));
     await api.close();
+    await Promise.all(nodes.map((node) => node.close()));
   });
 
   it("are what the commands show", async () => {
