@@ -48,7 +48,6 @@ export type { FundingWarning, OnFundingWarning } from "./gasless-safety.ts";
 export { authorizationNonce, relayCall, signFunding } from "./gasless.ts";
 export { escrowAbi, resolverAbi } from "./generated/abis.ts";
 export type { ApiRequest, ApiResponse, CallOptions, CreateOptions, HttpOptions } from "./http.ts";
-export type { Key, Keys } from "./keys.ts";
 export type { ListingChanges, ListingFilter, Listings, NewListing } from "./listings.ts";
 export { Marketplace } from "./marketplace.ts";
 export type {
@@ -85,7 +84,7 @@ export type {
   UcpMessage,
 } from "./messages.ts";
 export type { NetworkStatus } from "./networks.ts";
-export type { Keys } from "./keys.ts";
+export type { Key, Keys } from "./keys.ts";
 export type { Mandate } from "./mandate.ts";
 export type { Pack, Packs } from "./packs.ts";
 export { collect } from "./pagination.ts";

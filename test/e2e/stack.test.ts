@@ -11,6 +11,8 @@ import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 
 import { findFreePorts } from "../../scripts/local/ports.ts";
 import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
+import type { StackFacts } from "../../scripts/local/facts.ts";
+import { PageReader } from "./support/first-agent.ts";
 import { StackProcess, endTimeoutMs, noProcessLeft } from "./support/stack-process.ts";
 
 describe("the local stack", () => {
@@ -52,24 +54,59 @@ describe("the local stack", () => {
     assert.strictEqual((await first.ended).code, 0);
   });
 
-  it("hands out its clients, gives money to any wallet of its chains, and has agents to practise with", async () => {
-    const stack = start("--agents");
-    const { api = "", networks } = await stack.ready();
-    const { data } = (await (await fetch(`${api}/downloads`)).json()) as { data: { url: string; install: string }[] };
-    assert.deepEqual(
-      data.map(({ install }) => install),
-      [`npm install --global ${api}/downloads/cli.tgz`, `npm install ${api}/downloads/sdk.tgz viem`],
-    );
-    for (const { url } of data) assert.strictEqual((await fetch(url)).status, 200);
-    assert.include(readFileSync(join(dir, "logs", "town.log"), "utf8"), "the town is open: 6 sellers and 12 buyers");
-    const address = privateKeyToAddress(generatePrivateKey());
-    const args = ["scripts/faucet.ts", address, "--stack", join(dir, "stack.json")];
-    const { stdout } = await promisify(execFile)(process.execPath, args);
-    assert.include(stdout, `${address} has them on base-sepolia.`);
-    const reader = createPublicClient({ transport: http(networks["base-sepolia"]?.rpcUrl) });
-    assert.strictEqual(await reader.getBalance({ address }), parseEther("1"));
-    stack.interrupt();
-    assert.strictEqual((await stack.ended).code, 0);
+  describe("with agents to practise with", () => {
+    let stack: StackProcess;
+    let facts: StackFacts;
+    let home: string;
+    let reader: PageReader;
+    before(async () => {
+      stack = start("--agents");
+      facts = await stack.ready();
+      home = mkdtempSync(join(tmpdir(), "first-agent-"));
+      reader = new PageReader(home, facts);
+    });
+    after(() => {
+      rmSync(home, { recursive: true, force: true });
+    });
+
+    it("hands out its clients, and gives money to any wallet of its chains", async () => {
+      const { api = "", networks } = facts;
+      const { data } = (await (await fetch(`${api}/downloads`)).json()) as { data: { url: string; install: string }[] };
+      assert.deepEqual(
+        data.map(({ install }) => install),
+        [`npm install --global ${api}/downloads/cli.tgz`, `npm install ${api}/downloads/sdk.tgz viem`],
+      );
+      for (const { url } of data) assert.strictEqual((await fetch(url)).status, 200);
+      assert.strictEqual(reader.block("install").trim(), data[0]?.install);
+      assert.include(readFileSync(join(dir, "logs", "town.log"), "utf8"), "the town is open: 6 sellers and 12 buyers");
+      const address = privateKeyToAddress(generatePrivateKey());
+      const args = ["scripts/faucet.ts", address, "--stack", join(dir, "stack.json")];
+      const { stdout } = await promisify(execFile)(process.execPath, args);
+      assert.include(stdout, `${address} has them on base-sepolia.`);
+      const reading = createPublicClient({ transport: http(networks["base-sepolia"]?.rpcUrl) });
+      assert.strictEqual(await reading.getBalance({ address }), parseEther("1"));
+    });
+
+    it("settles a deal on each side by docs/first-agent.md with the command line", async () => {
+      assert.include(await reader.shell("setup"), "got on base-sepolia");
+      assert.match(await reader.shell("buy"), /^state +released$/m);
+      assert.match(await reader.shell("sell"), /^state +(released|resolved)$/m);
+    });
+
+    it("settles a deal by docs/first-agent.md with MCP, after the clocks have moved", async () => {
+      assert.strictEqual((await reader.mcp()).at(-1).state, "released");
+    });
+
+    it("settles a deal by docs/first-agent.md in Python, after the clocks have moved", async function () {
+      const printed = await reader.python();
+      if (printed === undefined) this.skip();
+      assert.match(printed, /^result: \{.+\}\nstate: released\n$/);
+    });
+
+    it("ends with what it has started", async () => {
+      stack.interrupt();
+      assert.strictEqual((await stack.ended).code, 0);
+    });
   });
 
   it("ends within ten seconds of ctrl-C and leaves no process, even during its start", async () => {
