@@ -65,7 +65,8 @@ export class PageReader {
     const config = JSON.parse(this.block("config").replace("/home/you/password", this.passwordFile));
     const { command, args, env } = config.mcpServers["agent-marketplace"];
     const client = new Client({ name: "reader", version: "1" });
-    await client.connect(new StdioClientTransport({ command, args, env: { ...this.#env, ...env }, cwd: this.#dir }));
+    const place = { env: { ...this.#env, ...env }, cwd: this.#dir, stderr: "ignore" } as const;
+    await client.connect(new StdioClientTransport({ command, args, ...place }));
     const results = [];
     try {
       let calls = this.block("calls");
