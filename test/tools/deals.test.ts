@@ -87,7 +87,10 @@ describe("a deal through the tools", () => {
     const review = await buyer.ask("review_delivery", { dealId });
     assert.strictEqual(review["result"], "pass");
     assert.sameMembers(toolsOf(review), ["accept", "dispute"]);
-    assert.include(await buyer.ask("accept", { intentId: "a", dealId }), { result: "done", state: "released" });
+    const accepted = await buyer.ask("accept", { intentId: "a", dealId });
+    assert.include(accepted, { result: "done", state: "released" });
+    const release = await chain.client.getTransaction({ hash: accepted["txHash"] as `0x${string}` });
+    assert.strictEqual(release.from.toLowerCase(), market.buyer.walletAddress.toLowerCase());
     const sentByBuyer = await sentBy(market.buyer);
     assert.include(await buyer.ask("accept", { intentId: "a", dealId }), { result: "done", state: "released" });
     assert.strictEqual(await sentBy(market.buyer), sentByBuyer);

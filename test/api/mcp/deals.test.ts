@@ -6,10 +6,10 @@ import { startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
 import { openMarket } from "../../fixtures/deals.ts";
 import type { Market } from "../../fixtures/deals.ts";
-import { connectMcp, MCP_CLIENTS } from "../../fixtures/mcp.ts";
+import { connectMcp, MCP_CLIENTS, repeatUntilDone, signAsked } from "../../fixtures/mcp.ts";
 import type { McpCaller, McpClientKind } from "../../fixtures/mcp.ts";
 import { openChain } from "../../fixtures/stack.ts";
-import type { PreparedCall, TestChain } from "../../fixtures/stack.ts";
+import type { TestChain } from "../../fixtures/stack.ts";
 import { until } from "../../fixtures/until.ts";
 
 const GOOD = { summary: "Two risks." };
@@ -39,21 +39,6 @@ describe("deals through the hosted tools", () => {
     return caller;
   }
 
-  /** The caller signs with its own wallet, as `signature_required` says. @returns the last hash */
-  async function sign(agent: Market["buyer"], asked: Record<string, any>): Promise<string> {
-    assert.strictEqual(asked["result"], "signature_required", JSON.stringify(asked));
-    let hash = "";
-    for (const call of asked["signature"].calls as PreparedCall[]) {
-      hash = (await chain.send(agent.account, call)).transactionHash;
-    }
-    return hash;
-  }
-  /** The answer of a signed step, once the service has seen its block. */
-  const repeated = (caller: McpCaller, name: string, input: Record<string, unknown>) =>
-    until(`${name} is done`, async () => {
-      const answer = await caller.ask(name, input);
-      return answer["result"] === "done" && answer;
-    });
   const order = (fields: Record<string, unknown> = {}) => ({
     intentId: randomUUID(),
     serviceId: market.serviceId,
@@ -70,9 +55,15 @@ describe("deals through the hosted tools", () => {
       const seller = await connect(other, market.seller);
       const wish = order();
       const asked = await buyer.ask("hire", wish);
-      const txHash = await sign(market.buyer, asked);
+      const txHash = await signAsked(chain, market.buyer, asked);
       const paid = await buyer.ask("hire", { ...wish, txHash });
-      assert.include(paid, { result: "pending", state: "funded", dealId: asked["dealId"], pollAfterSeconds: 5 });
+      assert.include(paid, {
+        result: "pending",
+        state: "funded",
+        dealId: asked["dealId"],
+        txHash,
+        pollAfterSeconds: 5,
+      });
       const { dealId } = paid as { dealId: string };
 
       const job = await until("the job is in the seller's list", async () => {
@@ -81,15 +72,16 @@ describe("deals through the hosted tools", () => {
       });
       assert.deepInclude(job["request"], { untrusted: true, text: '{"token":"0x1"}' });
       const handed = { intentId: "d", dealId, payload: GOOD };
-      await sign(market.seller, await seller.ask("deliver", handed));
-      assert.include(await repeated(seller, "deliver", handed), { state: "delivered" });
+      const delivery = await signAsked(chain, market.seller, await seller.ask("deliver", handed));
+      assert.include(await repeatUntilDone(seller, "deliver", handed), { state: "delivered", txHash: delivery });
 
       // A repeat of the purchase finds the deal, with its result.
       const delivered = await buyer.ask("hire", wish);
       assert.include(delivered, { dealId, result: "done" });
       assert.strictEqual(delivered["delivery"].text, JSON.stringify(GOOD));
-      await sign(market.buyer, await buyer.ask("accept", { intentId: "a", dealId }));
-      assert.include(await repeated(buyer, "accept", { intentId: "a", dealId }), { state: "released" });
+      const agreed = { intentId: "a", dealId };
+      const release = await signAsked(chain, market.buyer, await buyer.ask("accept", agreed));
+      assert.include(await repeatUntilDone(buyer, "accept", agreed), { state: "released", txHash: release });
       assert.strictEqual(await chain.usdcOf(market.seller.walletAddress), 2_450_000n);
       assert.strictEqual(await chain.usdcOf(market.buyer.walletAddress), 97_500_000n);
     });

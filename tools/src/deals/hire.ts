@@ -74,11 +74,11 @@ export const hire = defineTool({
     const { intentId: intent, token, quantity, request, criteria, deliverWithinSeconds } = input;
     const order = { intentId: intent, listing, token, quantity, request, criteria, deliverWithinSeconds };
     const paid = await pay(context, deal, record, { txHash: input.txHash, maxAmount, order, deadline });
-    if (paid.result !== "done") return presentMoved(agent, await deal.read(), paid);
+    if (paid.result !== "done") return presentMoved(agent, await deal.read(), "fund", paid);
     await waitForDelivery(deal, Math.min(input.waitSeconds * 1_000, deadline.leftMs));
     const latest = await deal.read();
     return {
-      ...(await presentMoved(agent, latest, { result: latest.status === "funded" ? "pending" : "done" })),
+      ...(await presentMoved(agent, latest, "fund", { result: latest.status === "funded" ? "pending" : "done" })),
       delivery: deliveryOf(latest),
     };
   },

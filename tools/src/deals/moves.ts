@@ -22,6 +22,7 @@ interface Wanted {
 interface Moved {
   agent: Agent;
   deal: Deal;
+  move: Move;
   ending: Ending;
 }
 
@@ -39,17 +40,17 @@ async function moveDeal(
   const deal = await agent.deal(dealId);
   const [record, id] = await Promise.all([deal.read(), ownId(agent)]);
   const { move, reached, payload } = choose(record, id);
-  if (reached.includes(record.status)) return { agent, deal, ending: { result: "done" } };
+  if (reached.includes(record.status)) return { agent, deal, move, ending: { result: "done" } };
   const isOffered = record.actions.some(({ action }) => action === move || (isHandover(move) && action === "deliver"));
   if (!isOffered) throw notPossible(dealId, move, record.status);
   const options = { timeoutMs: deadline.leftMs, payload };
-  return { agent, deal, ending: await settle(context, deal, { move, reached }, options) };
+  return { agent, deal, move, ending: await settle(context, deal, { move, reached }, options) };
 }
 
 /** The service takes the payload first, and offers the call once it has it. */
 const isHandover = (move: Move): boolean => move === "submitDelivery";
 
-const present = async ({ agent, deal, ending }: Moved) => presentMoved(agent, await deal.read(), ending);
+const present = async ({ agent, deal, move, ending }: Moved) => presentMoved(agent, await deal.read(), move, ending);
 
 const dealInput = z.strictObject({ intentId, dealId: recordId });
 
@@ -100,9 +101,10 @@ export const reclaim = defineTool({
 
 /** The move that the deal's state leaves to the clock. */
 function chooseReclaim(record: TransactionWithActions, agentId: string): Wanted {
+  const { status } = record;
   const reached: Reached = [roleOf(record, agentId) === "buyer" ? "abandoned" : "released", "resolved"];
-  if (record.status === "delivered") return { move: "finalize", reached };
-  return { move: record.status === "disputed" ? "resolveExpired" : "claimAbandoned", reached };
+  if (status === "delivered" || status === "released") return { move: "finalize", reached };
+  return { move: status === "disputed" || status === "resolved" ? "resolveExpired" : "claimAbandoned", reached };
 }
 
 export const deliver = defineTool({

@@ -13,9 +13,22 @@ export const moveOutput = z.looseObject({
   result: z.enum(["done", "pending", "signature_required"]),
   dealId: z.string(),
   state: z.string(),
+  txHash: z.string().optional(),
   pollAfterSeconds: z.number().optional(),
   signature: z.looseObject({}).optional(),
 });
+
+/** What the chain logs about each move. */
+const EVENT_OF: Readonly<Record<Move, TransactionWithActions["timeline"][number]["event"]>> = {
+  fund: "EscrowCreated",
+  submitDelivery: "DeliverySubmitted",
+  accept: "EscrowReleased",
+  finalize: "EscrowReleased",
+  openDispute: "DisputeOpened",
+  claimAbandoned: "EscrowAbandoned",
+  refund: "EscrowRefunded",
+  resolveExpired: "EscrowResolved",
+};
 
 /** How a move ended. `pending`: it may be on its way, and a repeat finds out without making it twice. */
 export type Ending =
@@ -70,12 +83,14 @@ export async function settle(
   }
 }
 
-/** The deal after a move, with how the move ended. */
-export async function presentMoved(agent: Agent, record: TransactionWithActions, ending: Ending) {
+/** The deal after a move, with how the move ended and the hash of the transaction that made it. */
+export async function presentMoved(agent: Agent, record: TransactionWithActions, move: Move, ending: Ending) {
   const id = await ownId(agent);
+  const txHash = record.timeline.findLast(({ event }) => event === EVENT_OF[move])?.txHash ?? undefined;
   return {
     ...ending,
     ...presentDeal(record, id),
+    ...(txHash === undefined ? {} : { txHash }),
     ...(ending.result === "pending" ? { pollAfterSeconds: POLL_AFTER_SECONDS } : {}),
     next: nextSteps(record),
     otherwise: otherwise(record, roleOf(record, id)),
