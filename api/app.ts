@@ -26,6 +26,7 @@ import { IndexerBehindError, IndexerUnavailableError } from "./indexer/errors.ts
 import { StoppingError } from "./lib/stopping.ts";
 import { DeadlineExceededError } from "./lib/timeout.ts";
 import { mcpEndpoint } from "./mcp/endpoint.ts";
+import type { ServerFactory } from "./mcp/endpoint.ts";
 
 /** Every route of the API. The type checks that the application provides what their handlers need. */
 export const routes: readonly RouteDefinition<FeatureServices & DocsDeps>[] = FEATURE_ROUTES;
@@ -96,11 +97,19 @@ export function defaultHeadersOf({
   return { ...securityHeaders(env.publicUrl), ...rateHeaders(admissionControl.emptyWindow) };
 }
 
-/**
- * Creates the HTTP application for a wired container.
- * @param steps request signatures, idempotency and x402, each in its place in the pipeline
- */
-export function createApp(container: Container, steps = policySteps(container)): Koa {
+/** What of the application a test replaces. */
+export interface AppParts {
+  /** Request signatures, idempotency and x402, each in its place in the pipeline. */
+  steps?: PipelineSteps;
+  /** Makes the servers of `/mcp`. */
+  createMcpServer?: ServerFactory;
+}
+
+/** Creates the HTTP application for a wired container. */
+export function createApp(
+  container: Container,
+  { steps = policySteps(container), createMcpServer: createServer }: AppParts = {},
+): Koa {
   const app = new Koa({ proxy: container.env.trustedProxies > 0, maxIpsCount: container.env.trustedProxies });
   const { publicUrl } = container.env;
   const deps = {
@@ -120,6 +129,7 @@ export function createApp(container: Container, steps = policySteps(container)):
       version: VERSION,
       log,
       doors: env,
+      createServer,
       routes,
       admissionControl: container.admissionControl,
       // The tools' requests are answered like a client's.

@@ -5,7 +5,7 @@ import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { Middleware, ParameterizedContext } from "koa";
 
 import { createMcpServer } from "../../tools/src/index.ts";
-import type { OpenCall } from "../../tools/src/index.ts";
+import type { McpHost, OpenCall } from "../../tools/src/index.ts";
 import { rateHeaders } from "../http/admission.ts";
 import { RequestBody } from "../http/body.ts";
 import { ApiError } from "../http/errors.ts";
@@ -21,7 +21,12 @@ export interface McpEndpointDeps extends HostedCallDeps {
   version: string;
   log: Logger;
   doors: DoorOptions;
+  /** Makes the server of a request; the catalogue's by default. */
+  createServer?: ServerFactory | undefined;
 }
+
+/** Makes a server on behalf of a host. */
+export type ServerFactory = (host: McpHost) => ReturnType<typeof createMcpServer>;
 
 type Context = ParameterizedContext<RequestState>;
 
@@ -37,7 +42,13 @@ const INVALID_REQUEST = -32_600;
  * Serves the tools by the Model Context Protocol, without a session, for all revisions of the official package. Every call runs
  * through the application's own pipeline.
  */
-export function mcpEndpoint({ version, log, doors, ...deps }: McpEndpointDeps): Middleware {
+export function mcpEndpoint({
+  version,
+  log,
+  doors,
+  createServer = createMcpServer,
+  ...deps
+}: McpEndpointDeps): Middleware {
   /** The request of a client, while its messages are handled. */
   const requests = new AsyncLocalStorage<HostedRequest>();
   const onerror = (error: Error) => {
@@ -48,7 +59,7 @@ export function mcpEndpoint({ version, log, doors, ...deps }: McpEndpointDeps): 
       const hosted = requests.getStore();
       if (hosted === undefined) throw new Error("An MCP server is made without a request");
       const open = (call: Parameters<typeof openCall>[2]): OpenCall => openCall(deps, hosted, call);
-      return createMcpServer({ version, takesPayments: true, open });
+      return createServer({ version, takesPayments: true, open });
     },
     // A stream that counts for no agent would be open to everyone.
     { onerror, maxSubscriptions: 0 },

@@ -35,7 +35,7 @@ describe("steps of the pipeline", () => {
   /** Starts the same application with steps, and returns its address. */
   async function withSteps(steps: Partial<PipelineSteps>): Promise<string> {
     const all = { afterAdmission: [], afterValidation: [], ...steps };
-    const handle = createApp(api.container, all).callback();
+    const handle = createApp(api.container, { steps: all }).callback();
     const server = createServer((request, response) => void handle(request, response));
     servers.push(server);
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

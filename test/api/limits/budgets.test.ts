@@ -232,7 +232,7 @@ describe("daily budgets", () => {
     /** Sends a call that a step refuses with an error. */
     async function refusedWith(code: ErrorCode): Promise<(agent: TestAgent) => Promise<number>> {
       const refuse = () => Promise.reject(new ApiError(code));
-      const handle = createApp(api.container, { afterAdmission: [], afterValidation: [refuse] }).callback();
+      const handle = createApp(api.container, { steps: { afterAdmission: [], afterValidation: [refuse] } }).callback();
       const server = createServer((request, response) => void handle(request, response));
       servers.push(server);
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
