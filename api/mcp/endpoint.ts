@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler } from "@modelcontextprotocol/server";
+import type { McpServerFactory } from "@modelcontextprotocol/server";
 import type { Middleware, ParameterizedContext } from "koa";
 
 import { createMcpServer } from "../../tools/src/index.ts";
@@ -15,6 +16,7 @@ import { checkDoors } from "./doors.ts";
 import type { DoorOptions } from "./doors.ts";
 import { openCall } from "./hosted-call.ts";
 import type { HostedCallDeps, HostedRequest } from "./hosted-call.ts";
+import { isSubscription, serveSubscription } from "./subscriptions.ts";
 
 /** Dependencies of the endpoint. */
 export interface McpEndpointDeps extends HostedCallDeps {
@@ -54,16 +56,14 @@ export function mcpEndpoint({
   const onerror = (error: Error) => {
     log.debug({ err: error }, "an MCP request was refused");
   };
-  const handler = createMcpHandler(
-    () => {
-      const hosted = requests.getStore();
-      if (hosted === undefined) throw new Error("An MCP server is made without a request");
-      const open = (call: Parameters<typeof openCall>[2]): OpenCall => openCall(deps, hosted, call);
-      return createServer({ version, takesPayments: true, open });
-    },
-    // A stream that counts for no agent would be open to everyone.
-    { onerror, maxSubscriptions: 0 },
-  );
+  const factory: McpServerFactory = ({ era }) => {
+    const hosted = requests.getStore();
+    if (hosted === undefined) throw new Error("An MCP server is made without a request");
+    const open = (call: Parameters<typeof openCall>[2]): OpenCall => openCall(deps, hosted, call);
+    return createServer({ version, takesPayments: true, reportsUpdates: era === "modern", open });
+  };
+  // Its subscriptions follow nothing, so they end at once.
+  const handler = createMcpHandler(factory, { onerror });
   const answer = toNodeHandler(handler, { onerror });
   const serve: Middleware = async (koaContext) => {
     const context = koaContext as unknown as Context;
@@ -73,7 +73,8 @@ export function mcpEndpoint({
     };
     const body = new RequestBody(context);
     const read = context.method === "POST" ? await readMessage(body) : { message: undefined };
-    const isCall = "message" in read && COUNTED_BY_CALL.has(methodOf(read.message));
+    const isStream = "message" in read && isSubscription(read.message);
+    const isCall = isStream || ("message" in read && COUNTED_BY_CALL.has(methodOf(read.message)));
     if (!isCall) await count();
     if ("refusal" in read) throw read.refusal;
     if ("failure" in read) {
@@ -92,7 +93,9 @@ export function mcpEndpoint({
     const hosted = { request: req, outer, ip, requestId: context.state.requestId, calls: 0 };
     // The package writes the answer itself, which may be a stream.
     (context as { respond?: boolean }).respond = false;
-    await requests.run(hosted, () => answer(req, res, message));
+    const serveMessage = () =>
+      isStream ? serveSubscription({ ...deps, factory, onerror }, hosted, message) : answer(req, res, message);
+    await requests.run(hosted, serveMessage);
     // The protocol has refused it before any tool was asked.
     if (isCall && hosted.calls === 0) await deps.admissionControl.countAnonymous(ip).catch(() => undefined);
   };

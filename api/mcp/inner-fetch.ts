@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 
 import { inject } from "light-my-request";
+import type { InjectOptions, Response as InjectedResponse } from "light-my-request";
 
 import { markInner } from "../http/compound-call.ts";
 import type { CompoundCall } from "../http/compound-call.ts";
@@ -26,47 +27,51 @@ const PASSED_ON = ["authorization", "x-api-key", "x-forwarded-for"];
 const WITHOUT_BODY = [204, 304];
 
 /**
- * A `fetch` whose requests the application itself answers, in this process, through the same pipeline as a client's. They have the
- * client's address and its key.
+ * The application's own answer to a request, in this process, through the same pipeline as a client's. It has the client's address and
+ * its key.
+ */
+export function answerInside(
+  { handle, call, request, requestId }: InnerOptions,
+  { headers: given, ...options }: InjectOptions & { headers: Readonly<Record<string, string>> },
+): Promise<InjectedResponse> {
+  const own = Object.entries(given).filter(([name]) => !PASSED_ON.includes(name));
+  const passedOn = PASSED_ON.flatMap((name) => {
+    const values = request.headersDistinct[name];
+    return values === undefined ? [] : [[name, values] as const];
+  });
+  const headers = {
+    ...Object.fromEntries(own),
+    host: request.headers.host ?? "",
+    "x-request-id": requestId,
+    ...Object.fromEntries(passedOn),
+  };
+  return inject(
+    (inner, response) => {
+      // The package's requests have no such view of their headers.
+      const headersDistinct = Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [name, [value].flat()]),
+      );
+      Object.defineProperty(inner, "headersDistinct", { value: headersDistinct });
+      markInner(inner, call);
+      void handle(inner, response);
+    },
+    { ...options, headers, remoteAddress: request.socket.remoteAddress ?? "" },
+  );
+}
+
+/**
+ * A `fetch` whose requests the application itself answers.
  * @param note gets each answer
  */
-export function innerFetch(
-  { handle, call, request, requestId }: InnerOptions,
-  note: (answer: InnerAnswer) => void,
-): typeof globalThis.fetch {
-  const passedOn = Object.fromEntries(
-    PASSED_ON.flatMap((name) => {
-      const values = request.headersDistinct[name];
-      return values === undefined ? [] : [[name, values] as const];
-    }),
-  );
-  return async (address, { method = "GET", headers: given = {}, body } = {}) => {
+export function innerFetch(inner: InnerOptions, note: (answer: InnerAnswer) => void): typeof globalThis.fetch {
+  return async (address, { method = "GET", headers = {}, body } = {}) => {
     const { pathname, search } = new URL(address instanceof Request ? address.url : address);
-    const own = Object.entries(given as Record<string, string>).filter(([name]) => !PASSED_ON.includes(name));
-    const headers = {
-      ...Object.fromEntries(own),
-      host: request.headers.host ?? "",
-      "x-request-id": requestId,
-      ...passedOn,
-    };
-    const answer = await inject(
-      (inner, response) => {
-        // The package's requests have no such view of their headers.
-        const headersDistinct = Object.fromEntries(
-          Object.entries(headers).map(([name, value]) => [name, [value].flat()]),
-        );
-        Object.defineProperty(inner, "headersDistinct", { value: headersDistinct });
-        markInner(inner, call);
-        void handle(inner, response);
-      },
-      {
-        method: method as "GET",
-        url: pathname + search,
-        headers,
-        remoteAddress: request.socket.remoteAddress ?? "",
-        ...(typeof body === "string" ? { payload: body } : {}),
-      },
-    );
+    const answer = await answerInside(inner, {
+      method,
+      url: pathname + search,
+      headers: headers as Record<string, string>,
+      ...(typeof body === "string" ? { payload: body } : {}),
+    });
     const { statusCode: status, rawPayload } = answer;
     const received = new Headers();
     for (const [name, value] of Object.entries(answer.headers)) {

@@ -218,12 +218,6 @@ describe("the endpoint of the hosted tools", () => {
     assert.strictEqual((await send(message("tools/list"), headersOf("tools/list"), { path: "/mcp/" })).status, 404);
   });
 
-  it("refuses subscriptions, which would hold a stream open for anyone", async () => {
-    const asked = message("subscriptions/listen", { notifications: { toolsListChanged: true } });
-    const { body } = await send(asked, headersOf("subscriptions/listen"));
-    assert.include(body.error, { code: -32_603, message: "Subscription limit reached" });
-  });
-
   it("shows no secret of its own, and no key, in any answer", async () => {
     const { apiKey } = await api.registerAgent();
     const caller = await connectMcp(api.url, VERSION, { key: apiKey });

@@ -41,6 +41,8 @@ export interface McpHost {
   version: string;
   /** Whether calls can be paid for by x402. */
   takesPayments?: boolean;
+  /** Whether clients can subscribe to updates of resources. */
+  reportsUpdates?: boolean;
   /** Says on whose behalf a call runs. Never throws. */
   open: (call: McpCall) => OpenCall | Promise<OpenCall>;
 }
@@ -75,7 +77,7 @@ export function createMcpServer(host: McpHost): McpServer {
   const { server } = mcp;
   server.registerCapabilities({
     tools: { listChanged: false },
-    resources: { listChanged: false },
+    resources: { listChanged: false, ...(host.reportsUpdates === true ? { subscribe: true } : {}) },
     ...(host.takesPayments === true ? { extensions: { [PAYMENT_EXTENSION]: {} } } : {}),
   });
   // The package would write the schemas in its own way; models of every provider shall see the same list.
