@@ -172,11 +172,13 @@ const WIRING: {
     indexUrl: env.searchIndexUrl,
     indexStore: env.searchIndexStore,
   }),
-  checkout: ({ listings, kya, criteria }) => ({
+  checkout: ({ listings, kya, criteria, approvals }) => ({
     findListing: (serviceId) => listings.listings.get(serviceId),
     kyaLevelOf: (agentId) => kya.levels.readLevel(agentId),
     evaluator: criteria.evaluator,
+    approvals: approvals.services.approvals,
   }),
+  approvals: ({ events }) => ({ recorder: events.recorder }),
   transactions: ({ events, listings, webhooks }, { env }) => ({
     recorder: events.recorder,
     endpoints: listings.endpoints,

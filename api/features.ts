@@ -1,6 +1,7 @@
 import { adminModule } from "./features/admin/module.ts";
 import { agentsModule } from "./features/agents/module.ts";
 import { analyticsModule } from "./features/analytics/module.ts";
+import { approvalsModule } from "./features/approvals/module.ts";
 import { categoriesModule } from "./features/categories/module.ts";
 import { chainFollowerModule } from "./features/chain-follower/module.ts";
 import { checkoutModule } from "./features/checkout/module.ts";
@@ -44,6 +45,7 @@ export const FEATURES = {
   listings: listingsModule,
   discovery: discoveryModule,
   checkout: checkoutModule,
+  approvals: approvalsModule,
   transactions: transactionsModule,
   criteria: criteriaModule,
   disputes: disputesModule,

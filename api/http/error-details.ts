@@ -68,7 +68,7 @@ export const ERROR_DETAILS = {
     needed: text.optional(),
   }),
   mandate_exceeded: z.object({
-    bound: text.meta({ description: "The field of the mandate that refuses, or `closed`, or `ended`" }),
+    bound: text.meta({ description: "The field of the mandate that refuses, or `closed`, `ended` or `declined`" }),
     askedUsd: usdOutput,
     left: z.object({ perDealUsd: usdOutput, todayUsd: usdOutput, totalUsd: usdOutput }),
     dayEndsAt: timestampOutput.meta({ description: "When the day's amount is whole again" }),
@@ -128,6 +128,8 @@ export const ERROR_DETAILS = {
       .meta({ description: "Names of the arguments that differ; empty if the record has been deleted" }),
   }),
   looks_like_a_repeat: z.object({ transactionId: text, escrowId: text, intentId: text, status }),
+  approval_limit_reached: z.object({ limit: z.int() }),
+  approval_not_open: z.object({ status: text.meta({ description: "The approval's" }) }),
   mandate_limit_reached: z.object({ limit: z.int() }),
   memory_quota_exceeded: z.object({ bound: text, limit: z.int(), used: z.int(), added: z.int() }),
   memory_renewal_limit_reached: z.object({ expiresAt: timestampOutput, latest: timestampOutput }),

@@ -38,6 +38,8 @@ export const ERROR_CATALOGUE = {
   method_not_allowed: { status: 405, text: "Method not allowed" },
   criteria_not_available: { status: 404, text: "This transaction has no criteria document" },
   ruling_not_available: { status: 404, text: "The dispute hasn't been ruled" },
+  approval_limit_reached: { status: 409, text: "As many checkouts of this key wait for approval as may" },
+  approval_not_open: { status: 409, text: "The approval can't be decided any more" },
   already_processed: {
     status: 409,
     text: "A request with this Idempotency-Key has been processed; its answer isn't kept",

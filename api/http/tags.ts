@@ -3,6 +3,7 @@ export const TAGS = {
   Admin: "What only the holder of the operator's key may do.",
   Agents: "Registration and API keys, the registry, scores, trust, fees and rebates.",
   Analytics: "Figures of the market, and the scaling exponents of a series.",
+  Approvals: "Checkouts above a key's mandate, which the wallet approves or declines.",
   Categories: "The taxonomy of services.",
   Checkout: "Orders a service: a transaction with the calls that fund its escrow.",
   "Developer access": "Verifies a mail address, which is KYA level 1.",

@@ -3,11 +3,12 @@ import type { Address, TransactionReceipt } from "viem";
 import { Account } from "./account.ts";
 import { AgentRegistry } from "./agent-registry.ts";
 import { Analytics } from "./analytics.ts";
+import { Approvals } from "./approvals.ts";
 import { requireObject, requireText, requireWallet, segment } from "./arguments.ts";
 import { Deal } from "./deal.ts";
 import { termsOfCheckout, termsOfTransaction } from "./deal-terms.ts";
 import type { DealTerms } from "./deal-terms.ts";
-import { RefusedError } from "./errors.ts";
+import { ApprovalRequiredError, RefusedError } from "./errors.ts";
 import { EscrowContract } from "./escrow.ts";
 import type { NewSellerTerms, SellerTerms, WithdrawOptions } from "./escrow.ts";
 import { AgentEvents } from "./events.ts";
@@ -33,6 +34,8 @@ export interface AgentParts {
   http: Http;
   wallet: Wallet | undefined;
   escrowContracts: Readonly<Partial<Record<Network, Address>>>;
+  /** The service's name in what wallets sign, with the port unless it is the default. */
+  host: string;
 }
 
 /** Body of a checkout. */
@@ -80,6 +83,8 @@ export class Agent {
   readonly packs: Packs;
   /** The agent's keys and their mandates. */
   readonly keys: Keys;
+  /** Checkouts above a mandate that wait for the wallet. */
+  readonly approvals: Approvals;
   readonly #parts: AgentParts;
 
   constructor(parts: AgentParts) {
@@ -94,6 +99,7 @@ export class Agent {
     this.memory = new Memory(parts.http);
     this.packs = new Packs(parts.http);
     this.keys = new Keys(parts.http);
+    this.approvals = new Approvals(parts.http, parts.wallet, parts.host);
   }
 
   /** The same agent with its wallet on another chain. */
@@ -105,10 +111,11 @@ export class Agent {
   /**
    * Checks out a service. The terms hold for 15 minutes. `Deal.fund` then pays, or, with `gasless`,
    * `Deal.fundGasless`. `terms.recommendedDisputeWindow` is what the service advises for a deal of that value.
+   * @throws ApprovalRequiredError for a checkout above the key's mandate that the wallet may approve; then repeat the call
    * @throws RefusedError for `gasless` with a dispute window under an hour
    * Errors: `service_not_active`, `self_purchase`, `callback_url_required`, `insufficient_token_balance`,
    * `job_value_cap_exceeded`, `testnet_graduation_required`, `seller_terms_not_met`, `currency_not_settleable`,
-   * `intent_conflict`, `looks_like_a_repeat`, `mandate_exceeded`.
+   * `intent_conflict`, `looks_like_a_repeat`, `mandate_exceeded`, `approval_limit_reached`.
    */
   async checkout(request: CheckoutRequest, { gasless = false, ...options }: CheckoutOptions = {}): Promise<Deal> {
     requireObject("request", request);
@@ -120,8 +127,9 @@ export class Agent {
       requireGaslessWindow({ disputeWindow: BigInt(body.disputeWindow) });
     }
     const once = { idempotencyKey: crypto.randomUUID(), ...options };
-    const { data } = await this.#parts.http.post<wire.CheckoutCreateResponse>("/api/v1/checkout", body, once);
-    return this.#open(termsOfCheckout(data, wallet.account.address));
+    const answer = await this.#parts.http.post<wire.CheckoutCreateResponse>("/api/v1/checkout", body, once);
+    if ("code" in answer) throw new ApprovalRequiredError(answer.data.approval);
+    return this.#open(termsOfCheckout(answer.data, wallet.account.address));
   }
 
   /**

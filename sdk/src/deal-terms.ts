@@ -22,7 +22,7 @@ export interface DealTerms extends EscrowTerms {
 }
 
 /** Reads the terms from the answer of a checkout. */
-export function termsOfCheckout(checkout: wire.CheckoutCreateResponse["data"], buyer: Address): DealTerms {
+export function termsOfCheckout(checkout: wire.Checkout, buyer: Address): DealTerms {
   const { transactionId, paymentInstructions } = checkout;
   const terms = parseRecord(paymentInstructions);
   return {

@@ -1,5 +1,7 @@
 import type { Hex } from "viem";
 
+import type { Approval } from "./generated/api-types.ts";
+
 /** Base class of this package's errors, including those for contract calls that viem rejects. */
 export class MarketplaceError extends Error {
   override readonly name: string = "MarketplaceError";
@@ -118,6 +120,17 @@ export class TransactionRevertedError extends MarketplaceError {
 /** The client itself refuses the call: no wallet, the wrong chain, or terms beyond a given limit. */
 export class RefusedError extends MarketplaceError {
   override readonly name = "RefusedError";
+}
+
+/** A checkout is above its key's mandate, and nothing was bought. Once the wallet has granted `approval`, the same call buys it. */
+export class ApprovalRequiredError extends MarketplaceError {
+  override readonly name = "ApprovalRequiredError";
+  readonly approval: Approval;
+
+  constructor(approval: Approval) {
+    super(`the checkout of ${approval.askedUsd} US dollars needs the wallet's approval ${approval.id}`);
+    this.approval = approval;
+  }
 }
 
 /** Statuses that mean "not now", regardless of the request. */

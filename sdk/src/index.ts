@@ -3,6 +3,7 @@ export type { Account, FeeTier, KyaStatus, Usage } from "./account.ts";
 export { Agent } from "./agent.ts";
 export type { AgentFilter, AgentRecord, AgentRegistry, AgentTrust, DiscoveryScore } from "./agent-registry.ts";
 export type { CheckoutRequest, JobFilter, TransactionFilter } from "./agent.ts";
+export type { Approval, Approvals } from "./approvals.ts";
 export type { Analytics, HourlySeries, MarketFilter, MarketReport, SeriesAnalysis, SeriesFilter } from "./analytics.ts";
 export { canonicalJson, deliveryProofOf } from "./canonical-json.ts";
 export { Deal } from "./deal.ts";
@@ -30,6 +31,7 @@ export type {
 } from "./encryption.ts";
 export {
   ApiError,
+  ApprovalRequiredError,
   ArgumentError,
   ContractRevertedError,
   DealEndedError,

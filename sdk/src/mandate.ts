@@ -24,6 +24,8 @@ export interface Mandate extends Pick<SignedTerms, "scopes"> {
   networks?: SignedTerms["networks"];
   /** Whether each checkout must have criteria; false by default. */
   requireCriteria?: boolean;
+  /** What becomes of a checkout above an amount: it is refused (default), or the wallet may approve it. */
+  onExceeded?: SignedTerms["onExceeded"];
 }
 
 const USD_DECIMALS = 6;
@@ -73,7 +75,7 @@ export async function signMandate(
     networks: mandate.networks ?? [],
     requireCriteria: mandate.requireCriteria ?? false,
     scopes: mandate.scopes,
-    onExceeded: "refuse" as const,
+    onExceeded: mandate.onExceeded ?? "refuse",
   };
   const sellers = mandate.sellers ?? [];
   const [issuedAt, notAfter] = [Math.floor(Date.now() / MS), Math.floor(mandate.notAfter.getTime() / MS)];

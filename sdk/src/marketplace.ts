@@ -168,7 +168,7 @@ export class Marketplace {
     const payer = this.#payments?.wallet.account.address.toLowerCase();
     const isPayer = wallet === undefined || wallet.account.address.toLowerCase() === payer;
     const http = this.#http.withKey(apiKey, isPayer ? this.#payments : undefined);
-    return new Agent({ http, wallet, escrowContracts });
+    return new Agent({ http, wallet, escrowContracts, host: new URL(this.#publicUrl).host });
   }
 
   /**

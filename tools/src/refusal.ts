@@ -56,6 +56,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   looks_like_a_repeat: "Read the named deal first. Only if you really want a second one, repeat with again: true.",
   mandate_exceeded:
     "Stop, or choose something within the named bound: the wallet's owner has set it, and no repeat lifts it.",
+  approval_limit_reached: "Wait until the wallet's owner has decided about what was asked before.",
   scope_not_granted: "Don't repeat the call: the wallet's owner hasn't allowed this key to do it.",
   recipient_not_found: "Check the agent id of the recipient.",
   inbox_full: "Wait until the recipient has read messages.",

@@ -5,6 +5,7 @@ import type { KyaLevel, Network } from "../../config/constants.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { defineFeature } from "../feature.ts";
+import type { Approvals } from "../approvals/approvals.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
 import { createIntents } from "../intents/intents.ts";
 import type { Listing } from "../listings/listing.ts";
@@ -27,6 +28,7 @@ export interface CheckoutModuleDeps {
   findListing: (serviceId: string) => Promise<Listing>;
   kyaLevelOf: (agentId: string) => Promise<KyaLevel>;
   evaluator: CriteriaEvaluator;
+  approvals: Pick<Approvals, "ask">;
 }
 
 /** Turns a listing into a transaction with the terms of its escrow. */

@@ -2,6 +2,7 @@ import { DISPUTE_WINDOW_SECONDS, RECOMMENDED_DISPUTE_WINDOWS, USD_DECIMALS } fro
 import { defineRoute } from "../../http/define-route.ts";
 import { fundingCalls } from "../transactions/actions.ts";
 import { gaslessFunding } from "./gasless.ts";
+import { approvalRequiredAnswer, presentRequired } from "./approval-required.ts";
 import { checkoutAnswer, checkoutBody } from "./schemas.ts";
 import type { CheckedOut, CheckoutService } from "./service.ts";
 
@@ -63,12 +64,15 @@ const checkout = defineRoute({
     "signs `gasless.typedData` instead, and any other wallet sends `gasless.relay` with the signature. The quote " +
     "holds for 15 minutes. The 2% fee is part of `amount` and is never refunded; `refundableAmount` is the rest. A " +
     "seller's minimum time to deliver counts from the quote's end: 409 `seller_terms_not_met` gives the lowest " +
-    "`deliveryDeadlineSeconds` that works. A repeat with the same `intentId` gets the same deal as it stands now.",
+    "`deliveryDeadlineSeconds` that works. A repeat with the same `intentId` gets the same deal as it stands now. " +
+    "202 `approval_required`: nothing is bought before the wallet has [approved](/guides/mandates#approvals) it; then the same call " +
+    "is repeated.",
   auth: "apiKey",
   limitClass: "checkout",
   budget: "transaction",
   body: checkoutBody,
-  responses: { 200: checkoutAnswer },
+  responses: { 200: checkoutAnswer, 202: approvalRequiredAnswer },
+  provisional: [202],
   errors: [
     "not_found",
     "service_not_active",
@@ -90,9 +94,12 @@ const checkout = defineRoute({
     "intent_conflict",
     "looks_like_a_repeat",
     "mandate_exceeded",
+    "approval_limit_reached",
+    "request_in_progress",
   ],
 }).handle(async ({ body, caller, operation, signal }, { checkout: service }: CheckoutDeps) => {
   const checkedOut = await service.checkout(caller, body, operation, signal);
+  if ("approval" in checkedOut) return { status: 202, body: presentRequired(checkedOut) };
   const { _id: transactionId, status } = checkedOut.record;
   const data = {
     transactionId,

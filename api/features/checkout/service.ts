@@ -10,14 +10,17 @@ import type { KyaLevel, Network } from "../../config/constants.ts";
 import { ApiError, validationError } from "../../http/errors.ts";
 import type { Caller } from "../../http/define-route.ts";
 import type { Operation } from "../../http/operation.ts";
+import { canonicalJson } from "../../lib/canonical-json.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { newId } from "../../lib/ids.ts";
+import { newId, sha256Hex } from "../../lib/ids.ts";
+import type { Approvals, RequestedApproval } from "../approvals/approvals.ts";
 import { criteriaDocument, hashCriteria } from "../criteria/document.ts";
 import type { BuyerCriteria } from "../criteria/document.ts";
 import { EvaluatorUnavailableError } from "../criteria/evaluator.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
 import type { Listing } from "../listings/listing.ts";
+import { ApprovalNeededError } from "../mandates/ledger.ts";
 import type { MandateLedger, Spending } from "../mandates/ledger.ts";
 import type { TransactionModel, TransactionRecord } from "../transactions/model.ts";
 import { UNFUNDED } from "../transactions/reader.ts";
@@ -50,12 +53,15 @@ export interface CheckoutOptions {
   purchases: Purchases;
   connection: Connection;
   ledger: MandateLedger;
+  approvals: Pick<Approvals, "ask">;
   chains: Readonly<Record<Network, ChainClient>>;
   clock: Clock;
 }
 
 const ESCROW_ID_BYTES = 32;
 const RETRY_SECONDS = 5;
+/** Times that a checkout is tried whose approval was granted, or whose mandate got room, just when it was refused. */
+const APPROVAL_ATTEMPTS = 3;
 
 /** The checks that need no chain. @throws ApiError for the first that fails */
 function requireOrderable(listing: Listing, buyer: Caller, order: Order): void {
@@ -80,9 +86,15 @@ async function requireUsableCriteria(buyer: Caller, criteria: BuyerCriteria, eva
   }
 }
 
+/** An order as an approval knows it. */
+function approvableRequest(order: Order): { requestHash: `0x${string}`; requestJson: string } {
+  const requestJson = JSON.stringify(order);
+  return { requestHash: `0x${sha256Hex(canonicalJson(JSON.parse(requestJson)))}`, requestJson };
+}
+
 /** Creates a transaction with the terms of its escrow. */
 export function createCheckoutService(options: CheckoutOptions) {
-  const { chains, transactions, purchases, clock, connection, ledger } = options;
+  const { chains, transactions, purchases, clock, connection, ledger, approvals } = options;
 
   /** The later of the chain's clock and ours: a deadline must hold for both. */
   async function chainNow(chain: ChainClient): Promise<number> {
@@ -113,12 +125,15 @@ export function createCheckoutService(options: CheckoutOptions) {
 
   /**
    * Stores a deal in a database transaction that also counts it against the mandate of the buyer's key, if it has one.
-   * @throws ApiError `mandate_exceeded`
+   * @throws ApiError `mandate_exceeded`; ApprovalNeededError
    */
-  function counting({ keyId, scopes }: Caller, spending: Spending) {
+  function counting({ keyId, scopes }: Caller, spending: Spending, requestHash: `0x${string}`) {
     return async (record: TransactionRecord, session: ClientSession): Promise<void> => {
+      const order = { requestHash, transactionId: record._id };
       const mandate =
-        scopes === undefined ? {} : { mandate: await ledger.reserve(keyId, spending, record.createdAt, session) };
+        scopes === undefined
+          ? {}
+          : { mandate: await ledger.reserve(keyId, spending, record.createdAt, session, order) };
       await transactions.create([{ ...record, ...mandate }], { session });
     };
   }
@@ -139,13 +154,37 @@ export function createCheckoutService(options: CheckoutOptions) {
     }
   }
 
+  /** Stores a deal, or asks the wallet of the buyer's mandate to approve it. @throws ApiError `approval_limit_reached` */
+  async function approved<Stored>(
+    buyer: Caller,
+    checkout: Parameters<Approvals["ask"]>[1],
+    store: () => Promise<Stored>,
+  ): Promise<Stored | RequestedApproval> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await store();
+      } catch (error) {
+        if (!(error instanceof ApprovalNeededError)) throw error;
+        const asked = await approvals.ask(buyer, checkout);
+        if (asked !== undefined) return asked;
+        if (attempt === APPROVAL_ATTEMPTS) throw new ApiError("request_in_progress", { retryAfterSeconds: 1 });
+      }
+    }
+  }
+
   return {
     /**
      * With an intent, the deal that an earlier request of the same purchase created. It is replaced if it was never funded
      * and can't be any more.
-     * @throws ApiError `intent_conflict`, `looks_like_a_repeat`, `mandate_exceeded`, and for an order that can't be taken
+     * @returns the approval that is needed first, for an order above a mandate whose wallet may approve it
+     * @throws ApiError `intent_conflict`, `looks_like_a_repeat`, `mandate_exceeded`, `approval_limit_reached`, and for an order that can't be taken
      */
-    async checkout(buyer: Caller, order: Order, operation: Operation, signal: AbortSignal): Promise<CheckedOut> {
+    async checkout(
+      buyer: Caller,
+      order: Order,
+      operation: Operation,
+      signal: AbortSignal,
+    ): Promise<CheckedOut | RequestedApproval> {
       const createdAt = clock.now();
       const purchase = purchaseOf(buyer.agentId, order);
       const bought = purchase === undefined ? undefined : await purchases.find(purchase, signal);
@@ -170,7 +209,9 @@ export function createCheckoutService(options: CheckoutOptions) {
       const { schema, checks = [] } = order.criteria ?? {};
       const { network, category, sellerAddress: seller } = listing;
       const deal = { category, seller, hasCriteria: schema !== undefined || checks.length > 0 };
-      const insert = counting(buyer, { usd: valueUsd, network, deal });
+      const spending = { usd: valueUsd, network, deal };
+      const request = approvableRequest(order);
+      const insert = counting(buyer, spending, request.requestHash);
       const signing = await readSigning(chain, quote.token.address, getAddress(buyer.walletAddress));
       const document = criteriaDocument(listing, order);
       const record: TransactionRecord = {
@@ -211,17 +252,19 @@ export function createCheckoutService(options: CheckoutOptions) {
         createdAt,
         updatedAt: createdAt,
       };
-      if (purchase === undefined) {
-        const other = await storedFirst(record, () =>
-          buyer.scopes === undefined
-            ? transactions.create([record])
-            : withTransaction(connection, (session) => insert(record, session)),
-        );
-        return other ?? { record, isFundable: true, signing, valueUsd };
-      }
-      const stored = await purchases.store(purchase, record, bought?.record, insert, signal);
-      if (stored.record._id !== record._id) return checkedOut(stored);
-      return { record: stored.record, isFundable: true, signing, valueUsd };
+      const created = { record, isFundable: true, signing, valueUsd };
+      return approved(buyer, { ...request, spending }, async () => {
+        if (purchase === undefined) {
+          const other = await storedFirst(record, () =>
+            buyer.scopes === undefined
+              ? transactions.create([record])
+              : withTransaction(connection, (session) => insert(record, session)),
+          );
+          return other ?? created;
+        }
+        const stored = await purchases.store(purchase, record, bought?.record, insert, signal);
+        return stored.record._id === record._id ? { ...created, record: stored.record } : checkedOut(stored);
+      });
     },
   };
 }

@@ -21,6 +21,9 @@ export const EVENT_TYPES = [
   "escrow.reorged",
   "message.received",
   "webhook.disabled",
+  "approval.requested",
+  "approval.granted",
+  "approval.declined",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

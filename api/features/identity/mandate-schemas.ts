@@ -4,15 +4,13 @@ import { addressSchema, networkSchema, timestampOutput, usdOutput } from "../../
 import { EXAMPLE } from "../../http/examples.ts";
 import { SCOPES } from "../../http/scopes.ts";
 import { categorySchema } from "../listings/schemas.ts";
+import { ON_EXCEEDED } from "../mandates/model.ts";
+import { mandateUsd } from "../mandates/usd.ts";
 
 const MAX_LISTED = 50;
 const MAX_HOST_LENGTH = 255;
 const LATEST_SECONDS = 4_102_444_800;
 
-const usd = z
-  .string()
-  .regex(/^\d{1,9}(\.\d{1,6})?$/, "Must be US dollars such as 12.50: up to 9 digits, and up to 6 decimals")
-  .meta({ id: "MandateUsd", description: "US dollars such as `12.50`; 10⁻⁶ of them in the typed data" });
 const seconds = z.int().min(0).max(LATEST_SECONDS).meta({ description: "Unix seconds" });
 const scope = z.enum(SCOPES).meta({ id: "Scope" });
 
@@ -24,15 +22,15 @@ export const mandateSchema = z
     nonce: z.string().regex(/^[A-Za-z0-9]{8,128}$/, "Must have 8 to 128 letters and digits"),
     issuedAt: seconds.meta({ description: "Unix seconds, within the last 10 minutes" }),
     notAfter: seconds.meta({ description: "Unix seconds, within a year: when the key ends" }),
-    perDealUsd: usd,
-    perDayUsd: usd,
-    totalUsd: usd,
+    perDealUsd: mandateUsd,
+    perDayUsd: mandateUsd,
+    totalUsd: mandateUsd,
     categories: z.array(categorySchema).max(MAX_LISTED).meta({ description: "An empty list bounds nothing" }),
     sellers: z.array(addressSchema).max(MAX_LISTED).meta({ description: "Wallets; an empty list bounds nothing" }),
     networks: z.array(networkSchema).max(2).meta({ description: "An empty list bounds nothing" }),
     requireCriteria: z.boolean().meta({ description: "Whether each checkout must have `criteria`" }),
     scopes: z.array(scope).min(1).max(SCOPES.length).meta({ description: "What the key may call" }),
-    onExceeded: z.literal("refuse"),
+    onExceeded: z.enum(ON_EXCEEDED).meta({ description: "`approval`: a checkout above an amount asks the wallet" }),
   })
   .meta({ id: "MandateRequest" });
 
@@ -72,6 +70,7 @@ export const keyOutput = z
         networks: z.array(networkSchema),
         requireCriteria: z.boolean(),
         scopes: z.array(scope),
+        onExceeded: z.enum(ON_EXCEEDED),
         left: z.object({ perDealUsd: usdOutput, todayUsd: usdOutput, totalUsd: usdOutput }),
         dayEndsAt: timestampOutput,
         closed: z

@@ -6,7 +6,8 @@ import { defineRoute } from "../../http/define-route.ts";
 import { textSchema } from "../../http/text-schema.ts";
 import { EXAMPLE } from "../../http/examples.ts";
 import { ApiError, validationError } from "../../http/errors.ts";
-import { remainderOf, usdText } from "../mandates/ledger.ts";
+import { remainderOf } from "../mandates/ledger.ts";
+import { usdText } from "../mandates/usd.ts";
 import type { ApiKeys, ListedKey } from "./keys.ts";
 import { keyOutput, MANDATE_EXAMPLE, mandateSchema } from "./mandate-schemas.ts";
 import type { IssueMandatedKey } from "./mandated-keys.ts";
@@ -257,6 +258,7 @@ function presentKey({ id, createdAt, expiresAt, mandate }: ListedKey, currentId:
 
 function presentMandate(mandate: NonNullable<ListedKey["mandate"]>, now: Date) {
   const { perDealUsd, perDayUsd, totalUsd, categories, sellers, networks, requireCriteria, scopes } = mandate.terms;
+  const { onExceeded = "refuse" } = mandate.terms;
   const left = remainderOf(mandate, now);
   return {
     perDealUsd: usdText(BigInt(perDealUsd)),
@@ -267,6 +269,7 @@ function presentMandate(mandate: NonNullable<ListedKey["mandate"]>, now: Date) {
     networks,
     requireCriteria,
     scopes,
+    onExceeded,
     left: {
       perDealUsd: usdText(left.perDealUsd),
       todayUsd: usdText(left.todayUsd),

@@ -1,12 +1,13 @@
 import type { ClientSession, Connection } from "mongoose";
-import { formatUnits } from "viem";
 
-import { USD_DECIMALS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import { ApiError } from "../../http/errors.ts";
 import { dayOf, resetAfter } from "../limits/tiers.ts";
+import { approvalModel, liveApprovals } from "./approval-model.ts";
+import type { ApprovalRecord } from "./approval-model.ts";
 import { mandateModel } from "./model.ts";
 import type { MandateCount, MandateRecord } from "./model.ts";
+import { usdText } from "./usd.ts";
 
 /** A purchase under a mandate. */
 export interface Spending {
@@ -17,8 +18,32 @@ export interface Spending {
   deal?: { category: string; seller: string; hasCriteria: boolean };
 }
 
-/** What refuses a purchase: a field of the mandate; `closed` after a late funding; `ended` once the key is revoked or over. */
-type MandateBound = Exclude<keyof MandateRecord["terms"], "scopes" | "notAfter"> | "closed" | "ended";
+/** The amounts of a mandate, which an approval lifts. */
+const AMOUNT_BOUNDS = ["perDealUsd", "totalUsd", "perDayUsd"] as const;
+type AmountBound = (typeof AMOUNT_BOUNDS)[number];
+
+/**
+ * What refuses a purchase: a field of the mandate; `closed` after a late funding; `ended` once the key is revoked or over;
+ * `declined` after the wallet has said no.
+ */
+type MandateBound =
+  Exclude<keyof MandateRecord["terms"], "scopes" | "notAfter" | "onExceeded"> | "closed" | "ended" | "declined";
+
+/** A checkout as an approval knows it. */
+export interface ApprovableOrder {
+  /** SHA-256 of the canonical JSON of the request. */
+  requestHash: `0x${string}`;
+  /** The deal that it makes. */
+  transactionId: string;
+}
+
+/** Thrown for a checkout that is above an amount of its mandate and that the wallet may approve. */
+export class ApprovalNeededError extends Error {
+  constructor() {
+    super("the mandate's wallet has to approve this checkout");
+    this.name = "ApprovalNeededError";
+  }
+}
 
 /** What a mandate has left. Amounts are 10⁻⁶ US dollars. */
 export interface Remainder {
@@ -33,9 +58,6 @@ type State = Pick<MandateRecord, "spentUsd" | "day" | "spentTodayUsd">;
 
 const atLeastZero = (amount: bigint): bigint => (amount > 0n ? amount : 0n);
 const least = (...amounts: readonly bigint[]): bigint => amounts.reduce((one, other) => (other < one ? other : one));
-
-/** US dollars as JSON has them, such as `12.5`. */
-export const usdText = (usd: bigint): string => formatUnits(usd, USD_DECIMALS);
 
 /** The mandate's day and what was spent on it: that of the clock, or a later one that another process has begun. */
 function today({ day, spentTodayUsd }: State, now: Date): { day: Date; spent: bigint } {
@@ -68,7 +90,8 @@ function brokenBound(mandate: MandateRecord, { usd, network, deal }: Spending, n
   return usd + today(mandate, now).spent > BigInt(terms.perDayUsd) ? "perDayUsd" : undefined;
 }
 
-function exceeded(mandate: MandateRecord, bound: MandateBound, { usd }: Spending, now: Date): ApiError {
+/** The refusal of a purchase. */
+export function exceeded(mandate: MandateRecord, bound: MandateBound, { usd }: Spending, now: Date): ApiError {
   const { perDealUsd, todayUsd, totalUsd, dayEndsAt } = remainderOf(mandate, now);
   return new ApiError("mandate_exceeded", {
     details: {
@@ -82,12 +105,30 @@ function exceeded(mandate: MandateRecord, bound: MandateBound, { usd }: Spending
 }
 
 /**
+ * The amount of its mandate that a checkout is above; undefined if it is above none.
+ * @throws ApiError `mandate_exceeded` for what no approval lifts
+ */
+export function approvableBound(mandate: MandateRecord, spending: Spending, now: Date): AmountBound | undefined {
+  const bound = brokenBound(mandate, spending, now);
+  if (bound === undefined) return undefined;
+  const amount = AMOUNT_BOUNDS.find((one) => one === bound);
+  if (amount === undefined || mandate.terms.onExceeded !== "approval") throw exceeded(mandate, bound, spending, now);
+  return amount;
+}
+
+/** Whether an approval lets a checkout of this value through. */
+export function covers({ status, maxUsd }: Pick<ApprovalRecord, "status" | "maxUsd">, usd: bigint): boolean {
+  return status === "granted" && maxUsd !== null && usd <= BigInt(maxUsd);
+}
+
+/**
  * Counts what is bought under mandates. Each function runs in the database transaction that stores what it counts. Two
  * transactions that count against the same mandate conflict, and the driver repeats one of them: what it then reads has
  * the other's amount.
  */
 export function createMandateLedger(connection: Connection) {
   const mandates = mandateModel(connection);
+  const approvals = approvalModel(connection);
 
   const read = (id: string, session?: ClientSession) => mandates.findById(id, null, { session }).lean().orFail();
 
@@ -102,6 +143,26 @@ export function createMandateLedger(connection: Connection) {
     return day;
   }
 
+  /**
+   * Uses the approval of a checkout, if it has one: whoever repeats the checkout afterwards needs another one.
+   * @throws ApprovalNeededError without a sufficient one for a checkout above an amount
+   */
+  async function useApproval(
+    { agentId, _id: keyId }: MandateRecord,
+    { requestHash, transactionId }: ApprovableOrder,
+    { usd, isAbove, now }: { usd: bigint; isAbove: boolean; now: Date },
+    session: ClientSession,
+  ): Promise<void> {
+    const approval = await approvals
+      .findOne(liveApprovals({ agentId, keyId, requestHash }, now), null, { session })
+      .lean();
+    if (isAbove && (approval === null || !covers(approval, usd))) throw new ApprovalNeededError();
+    // What fits into the mandate is bought without it; then nobody needs to decide any more.
+    if (approval === null || approval.status === "declined") return;
+    const used = { $set: { status: "used", transactionId }, $unset: { live: 1 } } as const;
+    await approvals.updateOne({ _id: approval._id, agentId }, used, { session });
+  }
+
   return {
     /** @throws ApiError `mandate_exceeded` if the purchase breaks a bound now. Counts nothing. */
     async requireRoom(id: string, spending: Spending, now: Date): Promise<void> {
@@ -110,11 +171,28 @@ export function createMandateLedger(connection: Connection) {
       if (bound !== undefined) throw exceeded(mandate, bound, spending, now);
     },
 
-    /** Counts a purchase. @throws ApiError `mandate_exceeded` */
-    async reserve(id: string, spending: Spending, now: Date, session: ClientSession): Promise<MandateCount> {
+    /**
+     * Counts a purchase. A checkout that its wallet has approved may be above the amounts, and uses the approval.
+     * @param order undefined for what can't be approved
+     * @throws ApiError `mandate_exceeded`; ApprovalNeededError for a checkout that may be approved
+     */
+    async reserve(
+      id: string,
+      spending: Spending,
+      now: Date,
+      session: ClientSession,
+      order?: ApprovableOrder,
+    ): Promise<MandateCount> {
       const mandate = await read(id, session);
-      const bound = brokenBound(mandate, spending, now);
-      if (bound !== undefined) throw exceeded(mandate, bound, spending, now);
+      if (order === undefined) {
+        const bound = brokenBound(mandate, spending, now);
+        if (bound !== undefined) throw exceeded(mandate, bound, spending, now);
+      } else {
+        const isAbove = approvableBound(mandate, spending, now) !== undefined;
+        if (mandate.terms.onExceeded === "approval") {
+          await useApproval(mandate, order, { usd: spending.usd, isAbove, now }, session);
+        }
+      }
       const day = await add(mandate, spending.usd, now, session);
       return { id, usd: String(spending.usd), day, counted: true };
     },

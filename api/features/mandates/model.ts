@@ -1,9 +1,24 @@
 import type { Connection, Model } from "mongoose";
 
 import { NETWORKS } from "../../config/constants.ts";
-import { collection, date, flag, listOf, nullable, oneOf, part, text, textOf } from "../../db/records.ts";
+import {
+  collection,
+  date,
+  flag,
+  listOf,
+  nullable,
+  number,
+  oneOf,
+  optional,
+  part,
+  text,
+  textOf,
+} from "../../db/records.ts";
 import type { RecordOf } from "../../db/records.ts";
 import { SCOPES } from "../../http/scopes.ts";
+
+/** What a mandate says of a checkout above its amounts: it is refused, or the wallet may approve it. */
+export const ON_EXCEEDED = ["refuse", "approval"] as const;
 
 /** What a key may spend and on what, as its agent's wallet has signed it. Amounts are 10⁻⁶ US dollars as decimal strings. */
 const termsFields = {
@@ -19,6 +34,8 @@ const termsFields = {
   requireCriteria: flag,
   scopes: listOf(oneOf(SCOPES)),
   notAfter: date,
+  /** What becomes of a checkout above the amounts. Missing: it is refused. */
+  onExceeded: optional(oneOf(ON_EXCEEDED)),
 };
 export type MandateTerms = RecordOf<typeof termsFields>;
 
@@ -37,6 +54,8 @@ const mandateFields = {
   closedAt: nullable(date),
   /** When the key was revoked. */
   endedAt: nullable(date),
+  /** How many approvals were asked for. Each one writes it, so that of two at the same time one sees the other. */
+  approvalsAsked: optional(number),
   createdAt: date,
 };
 export type MandateRecord = RecordOf<typeof mandateFields>;

@@ -1,11 +1,12 @@
-import { parseUnits, recoverTypedDataAddress } from "viem";
+import { recoverTypedDataAddress } from "viem";
 import type { Address, Hex } from "viem";
 
-import { SIGN_IN_MAX_AGE_SECONDS, USD_DECIMALS } from "../../config/constants.ts";
+import { SIGN_IN_MAX_AGE_SECONDS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import type { ValidationIssue } from "../../http/errors.ts";
 import type { Scope } from "../../http/scopes.ts";
-import type { MandateTerms } from "./model.ts";
+import type { MandateTerms, ON_EXCEEDED } from "./model.ts";
+import { toUsdUnits } from "./usd.ts";
 
 /** A mandate as a wallet signs it and a request has it. Times are unix seconds, amounts US dollars such as `12.50`. */
 export interface SignedMandate {
@@ -22,11 +23,11 @@ export interface SignedMandate {
   networks: Network[];
   requireCriteria: boolean;
   scopes: Scope[];
-  onExceeded: "refuse";
+  onExceeded: (typeof ON_EXCEEDED)[number];
 }
 
-/** The EIP-712 domain of mandates. It names no chain: `host` says which service a mandate is for. */
-const DOMAIN = { name: "Agent Marketplace", version: "1" } as const;
+/** The EIP-712 domain of mandates and approvals. It names no chain: `host` says which service a statement is for. */
+export const DOMAIN = { name: "Agent Marketplace", version: "1" } as const;
 
 const TYPES = {
   Mandate: [
@@ -52,7 +53,6 @@ const CLOCK_SKEW_SECONDS = 60;
 /** Longest life of a mandate, in seconds: a year. */
 const MANDATE_MAX_SECONDS = 366 * 86_400;
 
-const toUnits = (usd: string): bigint => parseUnits(usd, USD_DECIMALS);
 const toDate = (unixSeconds: number): Date => new Date(unixSeconds * 1_000);
 
 /** The wallet that signed a mandate; undefined if no key can have made the signature. */
@@ -61,9 +61,9 @@ export async function signerOf(mandate: SignedMandate, signature: Hex): Promise<
     ...mandate,
     issuedAt: BigInt(mandate.issuedAt),
     notAfter: BigInt(mandate.notAfter),
-    perDealUsd: toUnits(mandate.perDealUsd),
-    perDayUsd: toUnits(mandate.perDayUsd),
-    totalUsd: toUnits(mandate.totalUsd),
+    perDealUsd: toUsdUnits(mandate.perDealUsd),
+    perDayUsd: toUsdUnits(mandate.perDayUsd),
+    totalUsd: toUsdUnits(mandate.totalUsd),
   };
   try {
     return await recoverTypedDataAddress({ domain: DOMAIN, types: TYPES, primaryType: "Mandate", message, signature });
@@ -103,16 +103,17 @@ export function nonceOf({ wallet, nonce, issuedAt }: SignedMandate): { _id: stri
 
 /** The terms as they are stored. */
 export function termsOf(mandate: SignedMandate): MandateTerms {
-  const { categories, networks, requireCriteria, scopes } = mandate;
+  const { categories, networks, requireCriteria, scopes, onExceeded } = mandate;
   return {
-    perDealUsd: String(toUnits(mandate.perDealUsd)),
-    perDayUsd: String(toUnits(mandate.perDayUsd)),
-    totalUsd: String(toUnits(mandate.totalUsd)),
+    perDealUsd: String(toUsdUnits(mandate.perDealUsd)),
+    perDayUsd: String(toUsdUnits(mandate.perDayUsd)),
+    totalUsd: String(toUsdUnits(mandate.totalUsd)),
     categories,
     sellers: mandate.sellers.map((wallet) => wallet.toLowerCase() as Address),
     networks,
     requireCriteria,
     scopes,
     notAfter: toDate(mandate.notAfter),
+    onExceeded,
   };
 }

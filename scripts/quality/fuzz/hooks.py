@@ -66,6 +66,7 @@ BEYOND_SCHEMAS = [
     (r"body\.(message|revokeOthersAfterSeconds)", r"Required without a mandate|Must not be given with a mandate"),
     # What a wallet signed for another service, or at another time.
     (r"body\.mandate\.(host|issuedAt|notAfter)", r"Must be (in|within|at most) |Must be [\w.:-]+$"),
+    (r"body\.(host|keyId|network|requestHash|expiresAt)", r"Must be (in|at most) |Must be [\w.:-]+$"),
     # Free-form objects.
     (r"body\..+", r"This field name isn't allowed"),
     (r"body", r"Nested deeper than"),

@@ -6,7 +6,9 @@ const ISSUER = "features/identity/mandated-keys.ts";
 const KEYS = "features/identity/keys.ts";
 const EXPIRY = "features/transactions/expiry.ts";
 const CLAIMS = "features/x402/settling/claims.ts";
+const APPROVALS = "features/approvals/approvals.ts";
 const BOUNDS = ["checkout/mandates.test.ts"];
+const APPROVING = ["checkout/approvals.test.ts"];
 const ISSUING = ["identity/mandates.test.ts"];
 const PAYMENTS = ["x402/mandates.test.ts"];
 
@@ -95,5 +97,33 @@ export const MANDATE_FAULTS: ApiMutant[] = [
     from: "if (deleted?.mandate?.counted === true) await this.#ledger.release(deleted.mandate, session);",
     to: "",
     tests: PAYMENTS,
+  },
+  {
+    fault: "an approval lets any number of checkouts through",
+    file: LEDGER,
+    from: '$set: { status: "used", transactionId }, $unset: { live: 1 }',
+    to: "$set: { transactionId }",
+    tests: APPROVING,
+  },
+  {
+    fault: "an approval lets a dearer quote through",
+    file: LEDGER,
+    from: "maxUsd !== null && usd <= BigInt(maxUsd)",
+    to: "maxUsd !== null",
+    tests: APPROVING,
+  },
+  {
+    fault: "anyone can sign an approval",
+    file: APPROVALS,
+    from: "signer === undefined || !isAddressEqual(signer, walletAddress)",
+    to: "signer === undefined",
+    tests: APPROVING,
+  },
+  {
+    fault: "a key asks for any number of approvals",
+    file: APPROVALS,
+    from: ">= LIVE_AT_ONCE",
+    to: ">= 10 * LIVE_AT_ONCE",
+    tests: APPROVING,
   },
 ];

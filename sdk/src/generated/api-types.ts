@@ -113,7 +113,10 @@ export type MandateRequest = {
    * What the key may call
    */
   scopes: Array<Scope>;
-  onExceeded: "refuse";
+  /**
+   * `approval`: a checkout above an amount asks the wallet
+   */
+  onExceeded: "refuse" | "approval";
 };
 
 /**
@@ -325,6 +328,22 @@ export type CheckoutRequest = {
   again?: boolean;
 };
 
+export type GrantRequest = {
+  /**
+   * This service's, with its port
+   */
+  host: string;
+  keyId: string;
+  network: Network;
+  requestHash: string;
+  maxUsd: MandateUsd;
+  /**
+   * Unix seconds, not after the approval's own
+   */
+  expiresAt: number;
+  signature: string;
+};
+
 export type FundRequest = {
   txHash: Bytes32;
 };
@@ -402,7 +421,10 @@ export type EventType =
   | "dispute.resolved"
   | "escrow.reorged"
   | "message.received"
-  | "webhook.disabled";
+  | "webhook.disabled"
+  | "approval.requested"
+  | "approval.granted"
+  | "approval.declined";
 
 export type MemoryRequest = {
   /**
@@ -796,6 +818,7 @@ export type Key = {
     networks: Array<Network>;
     requireCriteria: boolean;
     scopes: Array<Scope>;
+    onExceeded: "refuse" | "approval";
     left: {
       perDealUsd: Usd;
       todayUsd: Usd;
@@ -899,7 +922,7 @@ export type MandateExceededError = {
   code: "mandate_exceeded";
   details?: {
     /**
-     * The field of the mandate that refuses, or `closed`, or `ended`
+     * The field of the mandate that refuses, or `closed`, `ended` or `declined`
      */
     bound: string;
     askedUsd: Usd;
@@ -1840,6 +1863,61 @@ export type GaslessFunding = {
   };
 };
 
+export type ApprovalRequired = {
+  success: true;
+  code: "approval_required";
+  data: RequiredApproval;
+};
+
+export type RequiredApproval = {
+  approval: Approval;
+  /**
+   * What the mandate has left without an approval
+   */
+  left: {
+    perDealUsd: Usd;
+    todayUsd: Usd;
+    totalUsd: Usd;
+  };
+  dayEndsAt: string;
+};
+
+export type Approval = {
+  id: string;
+  status: "open" | "granted" | "used" | "declined" | "replaced" | "expired" | "void";
+  keyId: string;
+  network: Network;
+  /**
+   * The checkout's body with its defaults: what another one wrote
+   */
+  request: {
+    [key: string]: unknown;
+  };
+  /**
+   * SHA-256 of the canonical JSON (RFC 8785) of `request`
+   */
+  requestHash: string;
+  /**
+   * The field of the mandate that the checkout is above
+   */
+  bound: string;
+  /**
+   * Value of the deposit when it was asked for
+   */
+  askedUsd: Usd;
+  /**
+   * The most that the wallet has approved
+   */
+  maxUsd: Usd | null;
+  /**
+   * The deal that used it
+   */
+  transactionId: string | null;
+  createdAt: string;
+  expiresAt: string;
+  decidedAt: string | null;
+};
+
 export type CallbackUrlRequiredError = {
   success: false;
   error: string;
@@ -1891,6 +1969,15 @@ export type TestnetGraduationRequiredError = {
   details?: {
     onChainScore: number;
     graduationScore: number;
+  };
+};
+
+export type ApprovalLimitReachedError = {
+  success: false;
+  error: string;
+  code: "approval_limit_reached";
+  details?: {
+    limit: number;
   };
 };
 
@@ -1973,6 +2060,29 @@ export type NewEscrowsPausedError = {
   details?: {
     network: "base-sepolia" | "base";
     escrowContract: Address;
+  };
+};
+
+export type ApprovalPage = {
+  success: true;
+  data: Array<Approval>;
+  nextCursor: string | null;
+};
+
+export type ApprovalAnswer = {
+  success: true;
+  data: Approval;
+};
+
+export type ApprovalNotOpenError = {
+  success: false;
+  error: string;
+  code: "approval_not_open";
+  details?: {
+    /**
+     * The approval's
+     */
+    status: string;
   };
 };
 
@@ -5167,6 +5277,7 @@ export type CheckoutCreateErrors = {
   409:
     | IdempotencyError
     | PaymentIdentifierReusedError
+    | ApprovalLimitReachedError
     | IntentConflictError
     | LooksLikeARepeatError
     | NetworkMismatchError
@@ -5203,9 +5314,205 @@ export type CheckoutCreateResponses = {
    * OK
    */
   200: CheckoutAnswer;
+  /**
+   * Accepted
+   */
+  202: ApprovalRequired;
 };
 
 export type CheckoutCreateResponse = CheckoutCreateResponses[keyof CheckoutCreateResponses];
+
+export type ApprovalsListData = {
+  body?: never;
+  path?: never;
+  query?: {
+    /**
+     * `nextCursor` of the previous page of the same list
+     */
+    cursor?: string;
+    /**
+     * Entries per page
+     */
+    limit?: number;
+  };
+  url: "/api/v1/approvals";
+};
+
+export type ApprovalsListErrors = {
+  /**
+   * Bad Request
+   */
+  400: ValidationError;
+  /**
+   * Unauthorized
+   */
+  401: RequestSignatureError | InvalidApiKeyError;
+  /**
+   * Payment Required
+   */
+  402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: MandateExceededError | ScopeNotGrantedError;
+  /**
+   * Conflict
+   */
+  409: PaymentIdentifierReusedError;
+  /**
+   * Too Many Requests
+   */
+  429: RateLimitExceededError;
+  /**
+   * Service Unavailable
+   */
+  503: PaymentUnavailableError | ServiceUnavailableError;
+  /**
+   * What any operation may answer
+   */
+  default: InternalError;
+};
+
+export type ApprovalsListError = ApprovalsListErrors[keyof ApprovalsListErrors];
+
+export type ApprovalsListResponses = {
+  /**
+   * OK
+   */
+  200: ApprovalPage;
+};
+
+export type ApprovalsListResponse = ApprovalsListResponses[keyof ApprovalsListResponses];
+
+export type ApprovalsDeclineData = {
+  body?: never;
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path: {
+    id: string;
+  };
+  query?: never;
+  url: "/api/v1/approvals/{id}";
+};
+
+export type ApprovalsDeclineErrors = {
+  /**
+   * Bad Request
+   */
+  400: MalformedJsonError | ValidationError;
+  /**
+   * Unauthorized
+   */
+  401: RequestSignatureError | InvalidApiKeyError;
+  /**
+   * Payment Required
+   */
+  402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: MandateExceededError | ScopeNotGrantedError;
+  /**
+   * Not Found
+   */
+  404: NotFoundError;
+  /**
+   * Conflict
+   */
+  409: IdempotencyError | PaymentIdentifierReusedError | ApprovalNotOpenError;
+  /**
+   * Too Many Requests
+   */
+  429: RateLimitExceededError;
+  /**
+   * Service Unavailable
+   */
+  503: PaymentUnavailableError | ServiceUnavailableError;
+  /**
+   * What any operation may answer
+   */
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
+};
+
+export type ApprovalsDeclineError = ApprovalsDeclineErrors[keyof ApprovalsDeclineErrors];
+
+export type ApprovalsDeclineResponses = {
+  /**
+   * OK
+   */
+  200: ApprovalAnswer;
+};
+
+export type ApprovalsDeclineResponse = ApprovalsDeclineResponses[keyof ApprovalsDeclineResponses];
+
+export type ApprovalsGrantData = {
+  body: GrantRequest;
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path: {
+    id: string;
+  };
+  query?: never;
+  url: "/api/v1/approvals/{id}";
+};
+
+export type ApprovalsGrantErrors = {
+  /**
+   * Bad Request
+   */
+  400: MalformedJsonError | SignatureInvalidError | ValidationError;
+  /**
+   * Unauthorized
+   */
+  401: RequestSignatureError | InvalidApiKeyError;
+  /**
+   * Payment Required
+   */
+  402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: MandateExceededError | ScopeNotGrantedError;
+  /**
+   * Not Found
+   */
+  404: NotFoundError;
+  /**
+   * Conflict
+   */
+  409: IdempotencyError | PaymentIdentifierReusedError | ApprovalNotOpenError;
+  /**
+   * Too Many Requests
+   */
+  429: RateLimitExceededError;
+  /**
+   * Service Unavailable
+   */
+  503: PaymentUnavailableError | ServiceUnavailableError;
+  /**
+   * What any operation may answer
+   */
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
+};
+
+export type ApprovalsGrantError = ApprovalsGrantErrors[keyof ApprovalsGrantErrors];
+
+export type ApprovalsGrantResponses = {
+  /**
+   * OK
+   */
+  200: ApprovalAnswer;
+};
+
+export type ApprovalsGrantResponse = ApprovalsGrantResponses[keyof ApprovalsGrantResponses];
 
 export type TransactionsListData = {
   body?: never;

@@ -7,6 +7,7 @@ import { AGREEMENT_TYPES, agreementDomain } from "../../../api/chain/agreement.t
 import { routes } from "../../../api/app.ts";
 import { ANSWER_EXAMPLES } from "../../../api/http/examples.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
+import { grantBody } from "../../fixtures/approvals.ts";
 import { createEscrow } from "../../fixtures/deals.ts";
 import type { CheckoutData } from "../../fixtures/deals.ts";
 import { DESCRIPTIONS, LONG_NAMES, operationsOf } from "../../fixtures/description.ts";
@@ -14,7 +15,7 @@ import { Court } from "../../fixtures/disputes.ts";
 import { ExampleRecorder, exampleOf, resolved, shapeFault } from "../../fixtures/examples.ts";
 import { startMailServer, tokenOf } from "../../fixtures/mail-server.ts";
 import type { MailServer } from "../../fixtures/mail-server.ts";
-import { mandateBody } from "../../fixtures/mandates.ts";
+import { mandateBody, withMandate } from "../../fixtures/mandates.ts";
 import { headerOfTransfer, pay, paymentSettings } from "../../fixtures/payments.ts";
 import { keyRequestBody, registrationBody } from "../../fixtures/sign-in.ts";
 import { paymentMethodBody } from "../../fixtures/statements.ts";
@@ -141,6 +142,18 @@ describe("the examples of the description", () => {
     await ask("listings.checkVisibility", { as, at: { id } });
     await ask("listings.archive", { as, at: { id } });
     for (const name of ["categories.list", "networks.list", "health.read"]) await ask(name);
+  });
+
+  it("ask the wallet to approve a checkout", async () => {
+    const { buyer, market } = court;
+    const as = await withMandate(api, buyer, { perDealUsd: "1", onExceeded: "approval" });
+    recorder.name({ [market.serviceId]: "service" });
+    const required = await ask("checkout.create", { as, given: { serviceId: market.serviceId }, status: 202 });
+    const { approval } = required.data;
+    await ask("approvals.list", { as });
+    const at = { id: approval.id as string };
+    await ask("approvals.grant", { as: buyer, at, given: { ...(await grantBody(buyer.account, approval)) } });
+    await ask("approvals.decline", { as: buyer, at });
   });
 
   it("make a deal, from its checkout to its release", async () => {

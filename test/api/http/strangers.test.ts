@@ -6,6 +6,7 @@ import { assertError, assertInvalid } from "../../fixtures/api.ts";
 import type { Answer, TestAgent } from "../../fixtures/api.ts";
 import { Court } from "../../fixtures/disputes.ts";
 import { fieldsOfRequests } from "../../fixtures/request-fields.ts";
+import { PUBLIC_URL } from "../../fixtures/environment.ts";
 import { DESCRIPTIONS, operationsOf } from "../../fixtures/description.ts";
 import { changesNothing } from "../../fixtures/stored.ts";
 import { UNKNOWN_HASH } from "./body-scene.ts";
@@ -77,6 +78,8 @@ describe("a stranger", () => {
     const events = await api.request("GET", "/api/v1/events?limit=1", { key: buyer.apiKey });
     eventId = events.body.data[0].id as string;
 
+    const approvalId = await storeApproval(buyer);
+
     const ofDeal = { owner: buyer, id: dealId };
     const ofDelivered = { owner: seller, id: deliveredId };
     const ofDispute = { owner: buyer, id: disputeId };
@@ -89,6 +92,20 @@ describe("a stranger", () => {
       signature: `0x${"11".repeat(65)}`,
     };
     owned = {
+      "POST /api/v1/approvals/{id}": {
+        owner: buyer,
+        id: approvalId,
+        body: {
+          host: new URL(PUBLIC_URL).host,
+          keyId: "key_of_the_buyer",
+          network: "base-sepolia",
+          requestHash: UNKNOWN_HASH,
+          maxUsd: "3",
+          expiresAt: Math.floor(Date.now() / 1_000) + 60,
+          signature: `0x${"11".repeat(65)}`,
+        },
+      },
+      "DELETE /api/v1/approvals/{id}": { owner: buyer, id: approvalId },
       "DELETE /api/v1/auth/keys/{keyId}": { owner: seller, id: keyId },
       "GET /api/v1/agents/rebates/{statementId}/settlements": { owner: seller, id: statementId },
       "PATCH /api/v1/services/{id}": { owner: seller, id: market.serviceId, body: { price: 1 }, isPublic: true },
@@ -127,7 +144,7 @@ describe("a stranger", () => {
       "GET /api/v1/messages/{id}": { owner: seller, id: messageId },
       "PATCH /api/v1/messages/{id}": { owner: seller, id: messageId, body: { read: true } },
     };
-    secrets = [dealId, deliveredId, disputeId, webhookId, deliveryId, messageId, key, statementId, keyId];
+    secrets = [dealId, deliveredId, disputeId, webhookId, deliveryId, messageId, key, statementId, keyId, approvalId];
   });
   after(() => court.close());
 
@@ -156,6 +173,28 @@ describe("a stranger", () => {
       hash,
       isPayable: false,
       createdAt: new Date(),
+    });
+    return _id;
+  }
+
+  /** A checkout of the buyer that waits for its wallet. */
+  async function storeApproval({ agentId }: TestAgent): Promise<string> {
+    const _id = `apr_${"1".repeat(32)}`;
+    const inAnHour = new Date(Date.now() + 3_600_000);
+    await court.api.container.features.approvals.models.approvals.create({
+      _id,
+      agentId,
+      keyId: "key_of_the_buyer",
+      network: "base-sepolia",
+      requestHash: `0x${"ab".repeat(32)}`,
+      requestJson: "{}",
+      bound: "perDealUsd",
+      askedUsd: "2500000",
+      status: "open",
+      live: true,
+      createdAt: new Date(),
+      expiresAt: inAnHour,
+      deleteAt: inAnHour,
     });
     return _id;
   }

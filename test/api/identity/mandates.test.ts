@@ -142,7 +142,7 @@ describe("keys with a mandate", () => {
         sellers: [["0x123"]],
         networks: [["ethereum"]],
         requireCriteria: ["yes"],
-        onExceeded: ["approval", "ignore"],
+        onExceeded: ["ask", "ignore"],
         nonce: ["short", "white space"],
       };
       for (const [field, values] of Object.entries(cases)) {

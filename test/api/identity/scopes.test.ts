@@ -33,9 +33,10 @@ describe("scopes of a key", () => {
       { $set: { keys: { $map: { input: "$keys", as: "key", in: { $mergeObjects: ["$$key", { scopes }] } } } } },
     ]);
 
-  it("open no route that shows secrets, or changes keys, webhooks or the profile", () => {
+  it("open no route that shows secrets, or changes keys, approvals, webhooks or the profile", () => {
     const closed = KEYED.filter(({ scope }) => scope === "none").map(({ name }) => name);
-    const isPrivate = (name: string) => /^(keys|webhooks|kya|developers)\.|^messages\.registerWebhook$/.test(name);
+    const isPrivate = (name: string) =>
+      /^(keys|webhooks|kya|developers)\.|^messages\.registerWebhook$|^approvals\.(grant|decline)$/.test(name);
     assert.deepEqual(
       closed.filter((name) => !isPrivate(name)),
       [],

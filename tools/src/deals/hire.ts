@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import { z } from "zod";
 
 import { canonicalJson, DealEndedError, TimeoutError } from "../../../sdk/src/index.ts";
-import type { Deal, Listing, TransactionWithActions } from "../../../sdk/src/index.ts";
+import type { Approval, Deal, Listing, TransactionWithActions } from "../../../sdk/src/index.ts";
 import { requireAgent } from "../context.ts";
 import type { ToolContext } from "../context.ts";
 import { money, parseAmount } from "../money.ts";
@@ -61,12 +61,13 @@ export const hire = defineTool({
     const listing = await agent.listings.get(input.serviceId);
     if (listing.callbackRequired && input.callbackUrl === undefined) throw callbackMissing();
     // A repeat gets the intent's deal, whenever it comes. The key is for the client's own retries of this one request.
-    const { body } = await agent.request<{ data: { transactionId: string } }>({
+    const { body } = await agent.request<{ data: { transactionId: string } } | ApprovalRequired>({
       method: "POST",
       path: "/api/v1/checkout",
       body: orderOf(input),
       idempotencyKey: crypto.randomUUID(),
     });
+    if ("code" in body) throw approvalRequired(body.data.approval);
     const deal = await agent.deal(body.data.transactionId);
     await checkTerms(deal, listing, input, maxAmount);
     const record = await deal.read();
@@ -162,6 +163,22 @@ function callbackMissing(): ToolRefusal {
     code: "callback_url_required",
     message: "callbackUrl: this service only takes orders with an address for its callback. Nothing was ordered.",
     whatToDo: "Repeat the call with callbackUrl, or choose a service with needsCallback false.",
+  });
+}
+
+/** The answer of a checkout above the key's mandate. */
+interface ApprovalRequired {
+  code: "approval_required";
+  data: { approval: Pick<Approval, "id" | "askedUsd" | "bound" | "expiresAt"> };
+}
+
+function approvalRequired({ id, askedUsd, bound, expiresAt }: ApprovalRequired["data"]["approval"]): ToolRefusal {
+  return new ToolRefusal({
+    code: "approval_required",
+    message: `${id}: the deposit of ${askedUsd} US dollars is above ${bound} of the key's mandate. Nothing was bought.`,
+    whatToDo:
+      `Tell the wallet's owner, who approves or declines it by POST or DELETE /api/v1/approvals/${id} until ${expiresAt}. ` +
+      "Then repeat the call with exactly the same arguments.",
   });
 }
 
