@@ -7,11 +7,17 @@ import { SIGNATURE_HEADER } from "../../../sdk/src/webhooks.ts";
 import { ApiError, collect, ContractRevertedError, RefusedError, sendCall } from "../../../sdk/src/index.ts";
 import type { Deal, Registration } from "../../../sdk/src/index.ts";
 import { walletSigner } from "../../../tools/src/index.ts";
+import { startTestApi } from "../../fixtures/api.ts";
+import type { TestAgent } from "../../fixtures/api.ts";
+import { openMarket } from "../../fixtures/deals.ts";
 import { fundedDeal, openFullStack, openShop, PATIENT } from "../../fixtures/full-stack.ts";
 import type { FullStack, Shop } from "../../fixtures/full-stack.ts";
+import { connectMcp, repeatUntilDone, signAsked } from "../../fixtures/mcp.ts";
+import type { McpCaller, McpClientKind } from "../../fixtures/mcp.ts";
 import { startReceiver } from "../../fixtures/receiver.ts";
 import type { TestReceiver } from "../../fixtures/receiver.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";
+import { keyRequestBody } from "../../fixtures/sign-in.ts";
 import { tokenFlows } from "../../fixtures/stack.ts";
 import { Caller } from "../../fixtures/tools.ts";
 import { until } from "../../fixtures/until.ts";
@@ -259,5 +265,71 @@ describe("a deal that time settles", () => {
     await stack.chain.moveClockTo(Date.parse(deal.terms.quoteExpiresAt ?? "") / 1000 + 200);
     const { expiredBy, actions } = await deal.waitForStatus("expired", PATIENT);
     assert.deepEqual([expiredBy, actions.map(({ action }) => action)], ["quote", ["checkout"]]);
+  });
+
+  it("is reclaimed through the hosted tools by each party in turn, over a restart and with a new key", async () => {
+    const { chain } = stack;
+    let api = await startTestApi();
+    const callers: McpCaller[] = [];
+    const connect = async (kind: McpClientKind, { apiKey }: TestAgent) => {
+      const caller = await connectMcp(api.url, kind, { key: apiKey });
+      callers.push(caller);
+      return caller;
+    };
+    try {
+      const market = await openMarket(api, chain);
+      let { buyer } = market;
+      const buying = await connect("1.32", buyer);
+      const selling = await connect("2025-11-25", market.seller);
+      const hire = async (token: string) => {
+        const order = { intentId: token, serviceId: market.serviceId, maxPrice: "2.50", request: { token } };
+        const wish = { ...order, deliverWithinSeconds: 1_800, waitSeconds: 0 };
+        const txHash = await signAsked(chain, buyer, await buying.ask("hire", wish));
+        const funded = await until("the deal is funded", async () => {
+          const answer = await buying.ask("hire", { ...wish, txHash });
+          return answer["state"] === "funded" && answer;
+        });
+        return String(funded["dealId"]);
+      };
+      const [missed, delivered] = [await hire("0x1"), await hire("0x2")];
+      const handed = { intentId: "d", dealId: delivered, payload: { answer: 42 } };
+      await signAsked(chain, market.seller, await selling.ask("deliver", handed));
+      await repeatUntilDone(selling, "deliver", handed);
+      for (const [caller, dealId] of [
+        [selling, delivered],
+        [buying, missed],
+      ] as const) {
+        assert.include(await caller.refusal("reclaim", { intentId: "r", dealId }), { code: "not_possible_now" });
+      }
+
+      const { name: databaseName } = api.container.connection;
+      await api.stop();
+      api = await startTestApi({ databaseName });
+      const { body } = await api.request("POST", "/api/v1/auth/keys", { body: await keyRequestBody(buyer.account) });
+      buyer = { ...buyer, apiKey: body.apiKey as string };
+      const { body: read } = await api.request("GET", `/api/v1/transactions/${missed}`, { key: buyer.apiKey });
+      const { deadline, abandonmentGrace } = read.data as { deadline: number; abandonmentGrace: number };
+      await chain.moveClockTo(deadline + abandonmentGrace + 1);
+
+      for (const { kind, agent, dealId, state } of [
+        { kind: "2026-07-28", agent: market.seller, dealId: delivered, state: "released" },
+        { kind: "2025-11-25", agent: buyer, dealId: missed, state: "abandoned" },
+      ] as const) {
+        const caller = await connect(kind, agent);
+        const had = await chain.usdcOf(agent.walletAddress);
+        const collect = { intentId: "r", dealId };
+        const asked = await until("the move is offered", async () => {
+          const { isError, data } = await caller.call("reclaim", collect);
+          return !isError && data;
+        });
+        const txHash = await signAsked(chain, agent, asked);
+        assert.include(await repeatUntilDone(caller, "reclaim", collect), { state, txHash });
+        assert.include(await caller.ask("reclaim", collect), { result: "done", state, txHash });
+        assert.strictEqual((await chain.usdcOf(agent.walletAddress)) - had, 2_450_000n);
+      }
+    } finally {
+      for (const caller of callers) await caller.close();
+      await api.close();
+    }
   });
 });
