@@ -25,7 +25,7 @@ interface Message {
   params?: { notifications?: { resourceSubscriptions?: unknown }; _meta?: Record<string, unknown> };
 }
 
-/** Whether a message asks to be told of changes of resources, which takes one of the agent's streams. */
+/** Whether a message subscribes to changes of resources, which takes one of the agent's streams. */
 export function isSubscription(message: unknown): boolean {
   const { method, params } = (message ?? {}) as Message;
   const uris = params?.notifications?.resourceSubscriptions;
@@ -73,9 +73,12 @@ export async function serveSubscription(
   const handler = createMcpHandler(factory, { onerror, bus, maxSubscriptions: 1 });
   response.once("close", opened.close);
   if (response.destroyed) opened.close();
-  await toNodeHandler(handler, { onerror })(request, response, message);
-  // The protocol has refused it, or it is over.
-  opened.close();
+  try {
+    await toNodeHandler(handler, { onerror })(request, response, message);
+  } finally {
+    // The protocol has refused it, or it is over.
+    opened.close();
+  }
 }
 
 type Opened = { stream: Readable; close: () => void } | { refusal: { message: string; data: Record<string, unknown> } };
