@@ -118,7 +118,7 @@ describe("reading on the command line", () => {
     assert.match(await home.show(["balance"]), /base-sepolia +USDC +97\.5 +0\n/);
   });
 
-  it("says where there is no faucet and no sandbox", async () => {
+  it("refuses faucet and sandbox outside a local stack", async () => {
     const { code, exitCode } = await home.refusal(["faucet"]);
     assert.deepEqual([code, exitCode], ["not_found", 1]);
     const refused = await home.refusal(["sandbox", "advance", "6m"]);

@@ -144,7 +144,7 @@ export function createMandateLedger(connection: Connection) {
   }
 
   /**
-   * Uses the approval of a checkout, if it has one: whoever repeats the checkout afterwards needs another one.
+   * Uses the approval of a checkout, if it has one. A later repeat of the checkout needs a new one.
    * @throws ApprovalNeededError without a sufficient one for a checkout above an amount
    */
   async function useApproval(
