@@ -23,6 +23,15 @@ export function decimal(least: number, most: number): (text: string) => number {
   };
 }
 
+/** Reads names of an option, with commas between; `none` is no name. */
+export const listOf = (text: string): string[] => (text === "none" ? [] : text.split(",").map((item) => item.trim()));
+
+/** Reads an option that is yes or no. */
+export function yesOrNo(text: string): boolean {
+  if (text === "yes" || text === "no") return text === "yes";
+  throw new InvalidArgumentError("must be yes or no");
+}
+
 /** More than any request or result may have. */
 const MAX_INPUT_BYTES = 2_000_000;
 

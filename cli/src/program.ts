@@ -7,6 +7,7 @@ import { addDoctor } from "./commands/doctor.ts";
 import { addEvents } from "./commands/events.ts";
 import { addInit } from "./commands/init.ts";
 import { addKeys } from "./commands/keys.ts";
+import { addApprovals } from "./commands/mandates.ts";
 import { addMcp } from "./commands/mcp.ts";
 import { addMemory } from "./commands/memory.ts";
 import { addMessages } from "./commands/messages.ts";
@@ -38,6 +39,7 @@ const GROUPS = [
   addSandbox,
   addWallet,
   addKeys,
+  addApprovals,
   addDoctor,
   addMcp,
   addCompletion,

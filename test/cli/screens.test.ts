@@ -11,8 +11,8 @@ import { oddNodeTo } from "../fixtures/odd-node.ts";
 import type { OddNode } from "../fixtures/odd-node.ts";
 import { openChain } from "../fixtures/stack.ts";
 
-const PAGE = "docs/api/cli.md";
-/** `RECORD_SCREENS=1` writes what the commands show into the page. */
+const PAGES = ["docs/api/cli.md", "docs/api/cli-keys.md"];
+/** `RECORD_SCREENS=1` writes what the commands show into the pages. */
 const RECORDS = process.env["RECORD_SCREENS"] === "1";
 const SCREEN = /```console\n(buyer|seller)\$ agent-marketplace (.+)\n([^`]*)```/g;
 
@@ -43,7 +43,7 @@ const masked = (text: string): string =>
 const argsOf = (line: string): string[] =>
   Array.from(line.matchAll(/"([^"]*)"|(\S+)/g), ([, text, word]) => text ?? word ?? "");
 
-describe("the screens of docs/api/cli.md", () => {
+describe("the screens of the command line's pages", () => {
   let api: TestApi;
   let traders: Record<string, Trader>;
   let nodes: OddNode[];
@@ -73,24 +73,27 @@ describe("the screens of docs/api/cli.md", () => {
     await Promise.all(nodes.map((node) => node.close()));
   });
 
-  it("are what the commands show", async () => {
-    let page = await readFile(PAGE, "utf8");
-    const known: Record<string, string> = {};
-    const screens = Array.from(page.matchAll(SCREEN));
-    assert.isAbove(screens.length, 5);
-    for (const [block, who = "", line = "", shown = ""] of screens) {
-      const home = traders[who]?.home;
-      assert.ok(home);
-      const args = argsOf(line).map((arg) => {
-        const id = arg.replace(/^([a-z]{3})_…$/, (_, kind: string) => known[kind] ?? arg);
-        return id in FILES ? join(home.folder, id) : id;
-      });
-      const { stdout, stderr } = await home.run(args);
-      for (const [id, kind = ""] of stdout.matchAll(/\b(lst|txn)_[0-9a-f]+/g)) known[kind] = id;
-      const real = masked(stderr + stdout);
-      if (RECORDS) page = page.replace(block, () => `\`\`\`console\n${who}$ agent-marketplace ${line}\n${real}\`\`\``);
-      else assert.strictEqual(shown, real, line);
-    }
-    if (RECORDS) await writeFile(PAGE, page);
-  });
+  for (const file of PAGES) {
+    it(`are what the commands show: ${file}`, async () => {
+      let page = await readFile(file, "utf8");
+      const known: Record<string, string> = {};
+      const screens = Array.from(page.matchAll(SCREEN));
+      assert.isAbove(screens.length, 3);
+      for (const [block, who = "", line = "", shown = ""] of screens) {
+        const home = traders[who]?.home;
+        assert.ok(home);
+        const args = argsOf(line).map((arg) => {
+          const id = arg.replace(/^([a-z]{3})_…$/, (_, kind: string) => known[kind] ?? arg);
+          return id in FILES ? join(home.folder, id) : id;
+        });
+        const { stdout, stderr } = await home.run(args);
+        for (const [id, kind = ""] of stdout.matchAll(/\b(lst|txn)_[0-9a-f]+/g)) known[kind] = id;
+        const real = masked(stderr + stdout);
+        if (RECORDS)
+          page = page.replace(block, () => `\`\`\`console\n${who}$ agent-marketplace ${line}\n${real}\`\`\``);
+        else assert.strictEqual(shown, real, line);
+      }
+      if (RECORDS) await writeFile(file, page);
+    });
+  }
 });

@@ -9,6 +9,7 @@ import type { Block } from "../output/blocks.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Session } from "../session.ts";
 import { addCommand, does } from "./define.ts";
+import { addMandate } from "./mandates.ts";
 import { takesPassword, unlockWallet } from "./signing.ts";
 import type { SigningOptions } from "./signing.ts";
 
@@ -50,6 +51,8 @@ export function addKeys(program: Command, runtime: Runtime): void {
     ]);
     return undefined;
   });
+
+  addMandate(keys, runtime);
 
   const revoke = addCommand(keys, "revoke [keyId]", "end a key at once, by default the one of the profile");
   does(revoke, runtime, async (session, _options, keyId?: string) => {

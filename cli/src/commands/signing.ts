@@ -6,6 +6,8 @@ import type { Agent, Deal } from "../../../sdk/src/index.ts";
 import { ToolRefusal } from "../../../tools/src/index.ts";
 import type { CallToSign, Move, Signer } from "../../../tools/src/index.ts";
 import { profileFiles } from "../config/profile.ts";
+import { EXIT } from "../exit-codes.ts";
+import { CommandFailure } from "../failure.ts";
 import type { Input, Runtime } from "../runtime.ts";
 import type { CommonOptions, Session } from "../session.ts";
 import { facts, heading, text } from "../output/blocks.ts";
@@ -89,6 +91,17 @@ function askingSigner(
       return signer.move(deal, move, options);
     },
   };
+}
+
+/** Whoever can only run programs, such as an agent with a shell, has no terminal. @throws CommandFailure without one */
+export function requirePerson(stdin: Input): void {
+  if (stdin.isTTY === true) return;
+  throw new CommandFailure({
+    exitCode: EXIT.refusedByLimit,
+    code: "terminal_required",
+    message: "An approval is given on a terminal only.",
+    whatToDo: "Ask the owner of the wallet to run this command on a terminal.",
+  });
 }
 
 /** Asks a person on the terminal that standard input is. @throws ToolRefusal without a terminal, or for any answer but yes */

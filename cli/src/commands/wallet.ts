@@ -1,9 +1,7 @@
 import type { Command } from "commander";
-import { InvalidArgumentError } from "commander";
 
-import { CommandFailure, usageFailure } from "../failure.ts";
-import { EXIT } from "../exit-codes.ts";
-import { readJsonObject } from "../options.ts";
+import { usageFailure } from "../failure.ts";
+import { listOf, readJsonObject, yesOrNo } from "../options.ts";
 import { facts, table, text } from "../output/blocks.ts";
 import type { Block } from "../output/blocks.ts";
 import type { Input, Runtime } from "../runtime.ts";
@@ -13,7 +11,7 @@ import { usdText } from "../wallet/usd.ts";
 import { WalletError } from "../wallet/wallet-error.ts";
 import { approve, openWallet, setLimits } from "../wallet/wallet.ts";
 import { addCommand, does } from "./define.ts";
-import { askPassword, placeOf, requireYes, takesPassword, unlockWallet } from "./signing.ts";
+import { askPassword, placeOf, requirePerson, requireYes, takesPassword, unlockWallet } from "./signing.ts";
 import type { SigningOptions } from "./signing.ts";
 
 interface LimitOptions extends SigningOptions {
@@ -50,7 +48,6 @@ export function addWallet(program: Command, runtime: Runtime): void {
     return undefined;
   });
 
-  const list = (given: string): string[] => (given === "none" ? [] : given.split(",").map((item) => item.trim()));
   const set = takesPassword(addCommand(limits, "set", "change some limits; asks for the password"))
     .option("--per-deal <usd>", "most for one deal, and for one call that is paid for")
     .option("--per-day <usd>", "most for a UTC day")
@@ -58,9 +55,9 @@ export function addWallet(program: Command, runtime: Runtime): void {
     .option("--confirm-above <usd>", "a dearer deal needs `approve`; none if no deal does", (given) =>
       given === "none" ? null : given,
     )
-    .option("--categories <slugs>", "only these, with commas between; none for any", list)
-    .option("--sellers <addresses>", "only these wallets, with commas between; none for any", list)
-    .option("--networks <names>", "only these, with commas between; none for any", list)
+    .option("--categories <slugs>", "only these, with commas between; none for any", listOf)
+    .option("--sellers <addresses>", "only these wallets, with commas between; none for any", listOf)
+    .option("--networks <names>", "only these, with commas between; none for any", listOf)
     .option("--require-criteria <yes|no>", "whether only orders with criteria are paid for", yesOrNo)
     .option("--input <file>", "JSON object with all limits, - for standard input");
   does<LimitOptions>(set, runtime, async (session, options) => {
@@ -75,8 +72,7 @@ export function addWallet(program: Command, runtime: Runtime): void {
 
   const grant = takesPassword(addCommand(program, "approve <id>", "approve what waits above the limits' confirmAbove"));
   does<SigningOptions>(grant, runtime, async (session, options, id) => {
-    // Whoever can only run programs, such as an agent with a shell, has no terminal.
-    if (!runtime.stdin.isTTY) throw notOnTerminal();
+    requirePerson(runtime.stdin);
     const place = placeOf(runtime, options);
     const password = await askPassword(runtime, options);
     const waits = (
@@ -122,11 +118,6 @@ async function changesOf(options: LimitOptions, stdin: Input): Promise<Record<st
   throw usageFailure("No limit was named.", "See `agent-marketplace limits set --help`.");
 }
 
-function yesOrNo(given: string): boolean {
-  if (given === "yes" || given === "no") return given === "yes";
-  throw new InvalidArgumentError("must be yes or no");
-}
-
 function limitBlocks(limits: Limits): Block[] {
   const any = (items: readonly string[]): string => (items.length === 0 ? "any" : items.join(", "));
   return [
@@ -142,11 +133,3 @@ function limitBlocks(limits: Limits): Block[] {
     }),
   ];
 }
-
-const notOnTerminal = (): CommandFailure =>
-  new CommandFailure({
-    exitCode: EXIT.refusedByLimit,
-    code: "terminal_required",
-    message: "An approval is given on a terminal only.",
-    whatToDo: "Ask the owner of the wallet to run this command on a terminal.",
-  });
