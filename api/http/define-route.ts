@@ -29,9 +29,10 @@ export type LimitClass = RateClass | "unlimited";
 
 /**
  * Whom a route is for. `operators`: it has its place in a description of its own. `packageManagers`: it hands out
- * files, and no description has it. `localStack`: only the local stack has it, and no description.
+ * files, and no description has it. `crawlers`: programs ask for it at an address of their own choice, and no description
+ * has it. `localStack`: only the local stack has it, and no description.
  */
-export type Audience = "operators" | "packageManagers" | "localStack";
+export type Audience = "operators" | "packageManagers" | "crawlers" | "localStack";
 
 /** Daily budget that a call draws on. */
 export type BudgetClass = CallClass | "none";

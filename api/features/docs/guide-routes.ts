@@ -5,11 +5,15 @@ import { z } from "zod";
 import { defineRoute } from "../../http/define-route.ts";
 import type { RawResult } from "../../http/define-route.ts";
 import { ApiError } from "../../http/errors.ts";
+import { answerText } from "../../http/prepared-text.ts";
+import type { PreparedText } from "../../http/prepared-text.ts";
 import type { Guides } from "./guides.ts";
 
 /** Dependencies of the guides' routes. */
 export interface GuidesDeps {
   guides: Guides;
+  /** What a language model reads first. */
+  llmsText: () => Promise<PreparedText>;
 }
 
 const STYLE = `
@@ -26,6 +30,11 @@ const CONTENT_SECURITY_POLICY =
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const shared = { method: "GET", tag: "Documentation", auth: "none", limitClass: "unlimited", budget: "none" } as const;
+
+/** Of what changes with the service's version alone. */
+const CACHE_CONTROL = "public, max-age=300";
+
+const guideName = z.string().min(1).max(100);
 
 const guideList = defineRoute({
   name: "guides.list",
@@ -48,13 +57,7 @@ const guide = defineRoute({
   path: "/guides/{page}",
   summary: "A guide as a web page",
   produces: ["text/html"],
-  params: z.strictObject({
-    page: z
-      .string()
-      .min(1)
-      .max(100)
-      .meta({ examples: ["webhooks", "operations-accept"] }),
-  }),
+  params: z.strictObject({ page: guideName.meta({ examples: ["webhooks", "operations-accept"] }) }),
   responses: { 200: z.string() },
   errors: ["not_found"],
 }).handle(({ params }, { guides }: GuidesDeps) => {
@@ -62,6 +65,34 @@ const guide = defineRoute({
   if (found === undefined) throw new ApiError("not_found", { details: { page: params.page } });
   return page(found.title, `<p><a href="/guides">Guides</a></p>\n${found.html}`);
 });
+
+const forPrograms = { ...shared, audience: "crawlers", responses: { 200: z.string(), 304: z.undefined() } } as const;
+
+const guideText = defineRoute({
+  name: "guides.readText",
+  scope: "none",
+  ...forPrograms,
+  path: "/guides/{page}.md",
+  summary: "A guide as Markdown",
+  produces: ["text/markdown"],
+  params: z.strictObject({ page: guideName }),
+  errors: ["not_found"],
+}).handle(async ({ params, headers }, { guides }: GuidesDeps) => {
+  const found = await guides.readMarkdown(params.page);
+  if (found === undefined) throw new ApiError("not_found", { details: { page: params.page } });
+  return answerText(found, headers, { type: "text/markdown; charset=utf-8", cacheControl: CACHE_CONTROL });
+});
+
+const llmsText = defineRoute({
+  name: "guides.readOverview",
+  scope: "none",
+  ...forPrograms,
+  path: "/llms.txt",
+  summary: "What a language model reads first",
+  produces: ["text/plain"],
+}).handle(async ({ headers }, deps: GuidesDeps) =>
+  answerText(await deps.llmsText(), headers, { type: "text/plain; charset=utf-8", cacheControl: CACHE_CONTROL }),
+);
 
 function page(title: string, body: string): RawResult {
   return {
@@ -86,4 +117,5 @@ function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-export const guideRoutes = [guideList, guide];
+// The more exact path first: both have one parameter.
+export const guideRoutes = [guideList, guideText, guide, llmsText];

@@ -3,6 +3,8 @@ import path from "node:path";
 
 import markdownIt from "markdown-it";
 
+import { prepareText } from "../../http/prepared-text.ts";
+import type { PreparedText } from "../../http/prepared-text.ts";
 import { createHeadingIds } from "../../lib/heading-ids.ts";
 
 /** A guide as the index lists it. */
@@ -22,20 +24,26 @@ interface Source extends GuideTitle {
 type Parser = ReturnType<typeof markdownIt>;
 type Token = ReturnType<Parser["parse"]>[number];
 
+/** The guides to begin with. */
+const FIRST = ["first-agent", "tour"];
 /** The folders of the callers' guides, with the prefix of their names. */
 const FOLDERS = [
   { folder: "api", prefix: "" },
   { folder: "operations", prefix: "operations-" },
 ];
 
+/** A block or a span of code, or a link: its text and where it leads. */
+const CODE_OR_LINK = /^ *(```+)[^]*?^ *\1 *$|(`+)[^]*?\2|\[([^\]]*)\]\(([^()\s]*)\)/gm;
+
 /**
- * The callers' guides as HTML. The pages are listed and read once, when the service starts, so that no request names a
- * file. Raw HTML in a page is escaped, and a link to a page that isn't served becomes text.
+ * The callers' guides as HTML and as Markdown. The pages are listed and read once, when the service starts, so that no request
+ * names a file. Raw HTML in a page is escaped, and a link to a page that isn't served becomes text.
  */
 export class Guides {
   readonly #sources: ReadonlyMap<string, Source>;
   readonly #names: ReadonlyMap<string, string>;
   readonly #rendered = new Map<string, string>();
+  readonly #markdown = new Map<string, Promise<PreparedText>>();
   readonly #parser = markdownIt({ html: false });
 
   /** @param root the folder of the documentation */
@@ -46,7 +54,8 @@ export class Guides {
         .sort()
         .map((file) => ({ name: nameOf(file, prefix), file: `${folder}/${file}` })),
     );
-    const sources = [{ name: "tour", file: "tour.md" }, ...files].map(({ name, file }) => {
+    const first = FIRST.map((name) => ({ name, file: `${name}.md` }));
+    const sources = [...first, ...files].map(({ name, file }) => {
       const text = withoutComments(readFileSync(path.join(root, file), "utf8"));
       return { name, file, text, title: /^# (.+)$/m.exec(text)?.[1]?.replaceAll("`", "") ?? name };
     });
@@ -65,6 +74,23 @@ export class Guides {
     const html = this.#rendered.get(name) ?? this.#render(source);
     this.#rendered.set(name, html);
     return { title: source.title, html };
+  }
+
+  /** The Markdown of a guide, whose links lead to the Markdown of others; undefined if there is none of this name. */
+  async readMarkdown(name: string): Promise<PreparedText | undefined> {
+    const source = this.#sources.get(name);
+    if (source === undefined) return undefined;
+    const kept = this.#markdown.get(name) ?? prepareText(this.#toMarkdown(source));
+    this.#markdown.set(name, kept);
+    return kept;
+  }
+
+  #toMarkdown({ file, text }: Source): string {
+    return text.replaceAll(CODE_OR_LINK, (whole, _fence, _ticks, label?: string, href?: string) => {
+      if (label === undefined || href === undefined) return whole;
+      const address = this.#addressFrom(file, href, ".md");
+      return address === undefined ? label : `[${label}](${address})`;
+    });
   }
 
   #render({ file, text }: Source): string {
@@ -90,12 +116,12 @@ export class Guides {
     });
   }
 
-  #addressFrom(file: string, href: string): string | undefined {
+  #addressFrom(file: string, href: string, ending = ""): string | undefined {
     if (/^(https?:|#)/.test(href)) return href;
     const [target = "", anchor] = href.split("#");
     const name = this.#names.get(path.posix.join(path.posix.dirname(file), target));
     if (name === undefined) return undefined;
-    return anchor === undefined ? `/guides/${name}` : `/guides/${name}#${anchor}`;
+    return `/guides/${name}${ending}${anchor === undefined ? "" : `#${anchor}`}`;
   }
 }
 

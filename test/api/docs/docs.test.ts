@@ -35,7 +35,10 @@ describe("the description of the API", () => {
     const described = routes.filter((route) => isForAgents(route) || isForOperators(route));
     assert.strictEqual((found[0]?.size ?? 0) + (found[1]?.size ?? 0), described.length);
     const others = routes.filter((route) => !described.includes(route)).map(({ path }) => path);
-    assert.deepEqual(others, ["/api/v1/faucet", "/api/v1/sandbox/advance", "/downloads", "/downloads/{file}"]);
+    assert.deepEqual(others, [
+      ...["/api/v1/faucet", "/api/v1/sandbox/advance"],
+      ...["/guides/{page}.md", "/llms.txt", "/downloads", "/downloads/{file}"],
+    ]);
     assert.includeMembers(
       [...(found[1]?.keys() ?? [])],
       ["GET /ready", "GET /openapi-admin.json", "POST /internal/webhooks/chain"],

@@ -32,6 +32,7 @@ const KEYLESS = [
   ],
   ...["GET /health", "GET /ready", "GET /openapi.json", "GET /docs", "GET /docs/{file}"],
   ...["GET /guides", "GET /guides/{page}", "GET /downloads", "GET /downloads/{file}"],
+  ...["GET /guides/{page}.md", "GET /llms.txt"],
 ];
 
 describe("the HTTP layer", () => {
