@@ -41,6 +41,11 @@ export const NIGHT_FILES: readonly NightFile[] = [
     tests: "keepers that are killed at random while they finalize",
   },
   {
+    file: "test/api/mcp/python-client.test.ts",
+    tests: "deals through /mcp by the Python client of MCP",
+    code: ["api/mcp", "tools/src", "test/api/mcp/python-client", "scripts/testing/python-tools.ts"],
+  },
+  {
     file: "test/api/messages/fan-out-kill.test.ts",
     tests: "workers that are killed at random while they hand out a topic's messages",
   },
