@@ -41,9 +41,14 @@ export const NIGHT_FILES: readonly NightFile[] = [
     tests: "keepers that are killed at random while they finalize",
   },
   {
+    file: "test/api/mcp/frameworks.test.ts",
+    tests: "LangChain's and OpenAI's agents with the hosted tools",
+    code: ["api/mcp", "docs/api/mcp-python.md", "test/api/mcp/frameworks", "scripts/testing/python-tools.ts"],
+  },
+  {
     file: "test/api/mcp/python-client.test.ts",
     tests: "deals through /mcp by the Python client of MCP",
-    code: ["api/mcp", "tools/src", "test/api/mcp/python-client", "scripts/testing/python-tools.ts"],
+    code: ["api/mcp", "test/api/mcp/python-client", "scripts/testing/python-tools.ts"],
   },
   {
     file: "test/api/messages/fan-out-kill.test.ts",
