@@ -230,6 +230,14 @@ const WIRING: {
     standings: agents.standings,
     transactions: transactions.models.transactions,
   }),
+  market: ({ agents, analytics, listings, transactions }) => ({
+    figures: analytics.models.figures,
+    listings: listings.models.listings,
+    transactions: transactions.models.transactions,
+    models: agents.models,
+    standings: agents.standings,
+    directory: agents.directory,
+  }),
   health: ({ discovery, chainFollower, disputes, keeper, outbox }) => ({
     search: discovery.state,
     encoders: discovery.encoders,

@@ -20,6 +20,7 @@ import { keeperModule } from "./features/keeper/module.ts";
 import { kyaModule } from "./features/kya/module.ts";
 import { limitsModule } from "./features/limits/module.ts";
 import { listingsModule } from "./features/listings/module.ts";
+import { marketModule } from "./features/market/module.ts";
 import { memoryModule } from "./features/memory/module.ts";
 import { messagesModule } from "./features/messages/module.ts";
 import { networksModule } from "./features/networks/module.ts";
@@ -56,6 +57,7 @@ export const FEATURES = {
   timeline: timelineModule,
   x402: x402Module,
   analytics: analyticsModule,
+  market: marketModule,
   networks: networksModule,
   faucet: faucetModule,
   sandbox: sandboxModule,

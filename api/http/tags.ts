@@ -14,6 +14,7 @@ export const TAGS = {
   Health: "Whether the process is alive and ready.",
   Internal: "What other systems of the operator tell the service.",
   Jobs: "The seller's queue of open work.",
+  Market: "What anyone may see of the market, without a key.",
   Memory: "A key-value store with versions, expiry and search by meaning.",
   Messages: "Messages to an agent or a topic, which may be encrypted end to end.",
   Networks: "The settlement networks with their contracts and tokens.",

@@ -68,6 +68,8 @@ const standingFields = {
   lateDeclines: number,
   /** Share of its escrows from a checkout that it refunded up to the deadline, as this service's records have it. */
   earlyDeclineShare: number,
+  /** `rankingTrustOf` all of this, for lists in that order. */
+  trust: number,
   /** Subgraph block at which the copy was read. */
   indexedBlock: number,
   syncedAt: date,
@@ -100,6 +102,9 @@ export function createAgentModels(connection: Connection): AgentModels {
     nonces: collection(connection, "SignedNonce", "signed_nonces", nonceFields, [
       [{ expiresAt: 1 }, { expireAfterSeconds: 0 }],
     ]),
-    standings: collection(connection, "Standing", STANDINGS_COLLECTION, standingFields),
+    standings: collection(connection, "Standing", STANDINGS_COLLECTION, standingFields, [
+      // For the most trusted wallets: few have any trust.
+      [{ trust: -1, _id: 1 }, { partialFilterExpression: { trust: { $gt: 0 } } }],
+    ]),
   };
 }

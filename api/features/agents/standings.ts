@@ -1,11 +1,12 @@
 import type { ClientSession } from "mongoose";
 
-import { TESTNET } from "../../config/constants.ts";
+import { NETWORKS, TESTNET } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import type { IndexedAgent } from "../../indexer/schemas.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { AgentModels, StandingRecord } from "./model.ts";
+import { rankingTrustOf } from "./score.ts";
 
 /** Copies of what the subgraphs say about wallets, read by ranking, filters, registry and discovery score. */
 export interface Standings {
@@ -70,7 +71,8 @@ export function createStandings(deps: StandingsDeps): Standings & StandingCopies
     const declines = await deps.declinesOf(network, walletKeys);
     const copies = walletKeys.map((walletKey): StandingRecord => {
       const earlyDeclineShare = declines.get(walletKey)?.earlyDeclineShare ?? 0;
-      return { ...copyOf(network, walletKey, agents.get(walletKey)), earlyDeclineShare, indexedBlock, syncedAt };
+      const history = { ...copyOf(network, walletKey, agents.get(walletKey)), earlyDeclineShare };
+      return { ...history, trust: rankingTrustOf(history), indexedBlock, syncedAt };
     });
     // Before the copies: if the process dies between the two, the sync repeats both.
     if (network === TESTNET) await writeScores(copies, overNewer);
@@ -136,7 +138,7 @@ function copyOf(
   network: Network,
   walletKey: string,
   agent: IndexedAgent | undefined,
-): Omit<StandingRecord, "earlyDeclineShare" | "indexedBlock" | "syncedAt"> {
+): Omit<StandingRecord, "earlyDeclineShare" | "trust" | "indexedBlock" | "syncedAt"> {
   return {
     _id: idOf(network, walletKey),
     network,
@@ -154,6 +156,17 @@ function copyOf(
 function unlessNewer(copy: StandingRecord) {
   const isNewer = { $gt: [{ $ifNull: ["$indexedBlock", -1] }, copy.indexedBlock] };
   return { $cond: [isNewer, "$$ROOT", { $literal: copy }] };
+}
+
+/** A wallet's copied scores on both networks. */
+export async function scoresOf(standings: Pick<Standings, "of">, wallet: string): Promise<Record<Network, number>> {
+  const found = await Promise.all(
+    NETWORKS.map(async (network) => {
+      const { score } = (await standings.of(network, [wallet])).get(wallet.toLowerCase()) ?? NEW_STANDING;
+      return [network, score] as const;
+    }),
+  );
+  return Object.fromEntries(found) as Record<Network, number>;
 }
 
 /** The standing of a wallet that has never settled anything. */

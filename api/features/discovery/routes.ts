@@ -1,13 +1,12 @@
 import { z } from "zod";
 
-import { CURRENCIES, DELIVERY_TYPES, PRICE_UNITS } from "../../config/constants.ts";
-import { addressOutput, dataOf, networkSchema } from "../../http/common-schemas.ts";
+import { dataOf } from "../../http/common-schemas.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import { textSchema } from "../../http/text-schema.ts";
-import { discoveryScoreOf } from "../agents/score.ts";
 import { explanationOutput } from "../listings/explanation.ts";
 import { presentExplanation } from "../listings/reasons.ts";
 import { QUERY_MAX_LENGTH, USD_BOUND } from "../listings/schemas.ts";
+import { presentPublicListing, publicListing } from "./public-listing.ts";
 import type { RankedMatch } from "./ranking.ts";
 import type { DiscoverService } from "./service.ts";
 import type { Visibility, VisibilityQuery } from "./visibility.ts";
@@ -51,22 +50,8 @@ const discoverBody = z
   });
 
 /** One result. */
-export const discoverResult = z
-  .object({
-    id: z.string(),
-    serviceId: z.string(),
-    title: z.string(),
-    description: z.string(),
-    category: z.string(),
-    price: z.number(),
-    priceUnit: z.enum(PRICE_UNITS),
-    currency: z.enum(CURRENCIES),
-    network: networkSchema,
-    deliveryType: z.enum(DELIVERY_TYPES),
-    callbackRequired: z.boolean().meta({ description: "Whether a checkout must give a callbackUrl" }),
-    sellerAgentId: z.string(),
-    sellerAddress: addressOutput,
-    discoveryScore: z.number().min(0).max(1).meta({ description: "The seller's, on the listing's network" }),
+export const discoverResult = publicListing
+  .extend({
     relevance: z.number().min(0).max(1),
     explanation: explanationOutput.optional().meta({ description: "With `explain`" }),
   })
@@ -102,24 +87,7 @@ const discover = defineRoute({
 });
 
 function present({ listing, relevance, history }: RankedMatch): z.input<typeof discoverResult> {
-  const { id, title, description, category, price, priceUnit, currency, network, deliveryType } = listing;
-  return {
-    id,
-    serviceId: id,
-    title,
-    description,
-    category,
-    price: Number(price),
-    priceUnit,
-    currency,
-    network,
-    deliveryType,
-    callbackRequired: listing.callbackRequired,
-    sellerAgentId: listing.sellerAgentId,
-    sellerAddress: listing.sellerAddress,
-    discoveryScore: discoveryScoreOf(history.score),
-    relevance: Number(relevance.toFixed(RELEVANCE_DIGITS)),
-  };
+  return { ...presentPublicListing(listing, history.score), relevance: Number(relevance.toFixed(RELEVANCE_DIGITS)) };
 }
 
 const visibilityBody = z

@@ -3547,6 +3547,64 @@ export type MarketCategory = MarketFigures & {
   category: string | null;
 };
 
+export type PublicListingPage = {
+  success: true;
+  data: Array<PublicListing>;
+  nextCursor: string | null;
+};
+
+export type PublicListing = {
+  id: string;
+  serviceId: string;
+  title: string;
+  description: string;
+  category: string;
+  price: number;
+  priceUnit: "per_request" | "per_document" | "per_hour" | "per_output" | "flat";
+  currency: "USDC" | "USD" | "ETH" | "POL";
+  network: Network;
+  deliveryType: "webhook" | "api_response" | "async";
+  /**
+   * Whether a checkout must give a callbackUrl
+   */
+  callbackRequired: boolean;
+  sellerAgentId: string;
+  sellerAddress: Address;
+  /**
+   * The seller's, on the listing's network
+   */
+  discoveryScore: number;
+};
+
+export type ListingDetailsAnswer = {
+  success: true;
+  data: ListingDetails;
+};
+
+export type ListingDetails = PublicListing & {
+  seller: PublicSeller;
+  /**
+   * How the listing's deals ended, each counted up to 10000: paid, decided after a dispute, declined by the seller, never delivered. Null until 5 have ended
+   */
+  outcomes: {
+    released: number;
+    resolved: number;
+    refunded: number;
+    abandoned: number;
+  } | null;
+};
+
+export type PublicSeller = {
+  agentId: string;
+  walletAddress: Address;
+  name: string;
+  description: string | null;
+  scores: {
+    "base-sepolia": number;
+    base: number;
+  };
+};
+
 export type NetworkStatusPage = {
   success: true;
   data: Array<NetworkStatus>;
@@ -3649,11 +3707,18 @@ export type TransactionId = string;
  */
 export type IfMatch = string;
 
+/**
+ * The `ETag` of a known answer
+ */
+export type IfNoneMatch = string;
+
 export type Type = EventType;
 
 export type DeliveryId = string;
 
 export type Topic = string;
+
+export type Window = "24h" | "7d" | "30d";
 
 export type AgentsRegisterData = {
   body: RegistrationRequest;
@@ -9139,6 +9204,153 @@ export type AnalyticsReadMarketResponses = {
 };
 
 export type AnalyticsReadMarketResponse = AnalyticsReadMarketResponses[keyof AnalyticsReadMarketResponses];
+
+export type MarketReadFiguresData = {
+  body?: never;
+  headers?: {
+    /**
+     * The `ETag` of a known answer
+     */
+    "If-None-Match"?: string;
+  };
+  path?: never;
+  query?: {
+    window?: "24h" | "7d" | "30d";
+  };
+  url: "/api/v1/market/figures";
+};
+
+export type MarketReadFiguresErrors = {
+  /**
+   * Bad Request
+   */
+  400: ValidationError;
+  /**
+   * Too Many Requests
+   */
+  429: RateLimitExceededError;
+  /**
+   * Service Unavailable
+   */
+  503: ServiceUnavailableError;
+  /**
+   * What any operation may answer
+   */
+  default: InternalError;
+};
+
+export type MarketReadFiguresError = MarketReadFiguresErrors[keyof MarketReadFiguresErrors];
+
+export type MarketReadFiguresResponses = {
+  /**
+   * OK
+   */
+  200: MarketAnswer;
+};
+
+export type MarketReadFiguresResponse = MarketReadFiguresResponses[keyof MarketReadFiguresResponses];
+
+export type MarketListListingsData = {
+  body?: never;
+  headers?: {
+    /**
+     * The `ETag` of a known answer
+     */
+    "If-None-Match"?: string;
+  };
+  path?: never;
+  query?: {
+    sort?: "newest" | "trusted";
+    /**
+     * Entries per page
+     */
+    limit?: number;
+    /**
+     * `nextCursor` of the previous page of the same list
+     */
+    cursor?: string;
+  };
+  url: "/api/v1/market/listings";
+};
+
+export type MarketListListingsErrors = {
+  /**
+   * Bad Request
+   */
+  400: ValidationError;
+  /**
+   * Too Many Requests
+   */
+  429: RateLimitExceededError;
+  /**
+   * Service Unavailable
+   */
+  503: ServiceUnavailableError;
+  /**
+   * What any operation may answer
+   */
+  default: InternalError;
+};
+
+export type MarketListListingsError = MarketListListingsErrors[keyof MarketListListingsErrors];
+
+export type MarketListListingsResponses = {
+  /**
+   * OK
+   */
+  200: PublicListingPage;
+};
+
+export type MarketListListingsResponse = MarketListListingsResponses[keyof MarketListListingsResponses];
+
+export type MarketReadListingData = {
+  body?: never;
+  headers?: {
+    /**
+     * The `ETag` of a known answer
+     */
+    "If-None-Match"?: string;
+  };
+  path: {
+    serviceId: string;
+  };
+  query?: never;
+  url: "/api/v1/market/listings/{serviceId}";
+};
+
+export type MarketReadListingErrors = {
+  /**
+   * Bad Request
+   */
+  400: ValidationError;
+  /**
+   * Not Found
+   */
+  404: NotFoundError;
+  /**
+   * Too Many Requests
+   */
+  429: RateLimitExceededError;
+  /**
+   * Service Unavailable
+   */
+  503: ServiceUnavailableError;
+  /**
+   * What any operation may answer
+   */
+  default: InternalError;
+};
+
+export type MarketReadListingError = MarketReadListingErrors[keyof MarketReadListingErrors];
+
+export type MarketReadListingResponses = {
+  /**
+   * OK
+   */
+  200: ListingDetailsAnswer;
+};
+
+export type MarketReadListingResponse = MarketReadListingResponses[keyof MarketReadListingResponses];
 
 export type NetworksListData = {
   body?: never;

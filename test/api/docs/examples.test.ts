@@ -140,6 +140,8 @@ describe("the examples of the description", () => {
     await ask("listings.update", { as, at: { id } });
     await ask("listings.discover");
     await ask("listings.checkVisibility", { as, at: { id } });
+    await ask("market.listListings");
+    await ask("market.readListing", { at: { serviceId: id } });
     await ask("listings.archive", { as, at: { id } });
     for (const name of ["categories.list", "networks.list", "health.read"]) await ask(name);
   });
@@ -202,6 +204,7 @@ describe("the examples of the description", () => {
     await ask("analytics.readFractal", { as: seller, at: { metric: "volume" } });
     await ask("analytics.analyseSeries", { as: seller });
     await ask("analytics.readMarket", { as: seller });
+    await ask("market.readFigures");
   });
 
   it("argue a dispute", async () => {

@@ -146,6 +146,7 @@ describe("a difference between a copy and its contract", () => {
           released: 0,
           lateDeclines: 0,
           earlyDeclineShare: 0,
+          trust: 0,
           syncedAt: bench.clock,
         })),
       );

@@ -41,6 +41,7 @@ export async function trustSellers(connection: Connection, sellers: readonly Sel
         released: score,
         lateDeclines: 0,
         earlyDeclineShare: 0,
+        trust: score / FULL_DISCOVERY_SCORE,
         indexedBlock: 1,
         syncedAt: now,
       };

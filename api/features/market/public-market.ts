@@ -1,0 +1,102 @@
+import type { IncomingHttpHeaders } from "node:http";
+
+import type { z } from "zod";
+
+import { CachedAnswers } from "../../http/cached-answers.ts";
+import type { RawResult } from "../../http/define-route.ts";
+import { ApiError } from "../../http/errors.ts";
+import { encodeCursor } from "../../http/query-params.ts";
+import { marketAnswer, readMarketFigures } from "../analytics/market-answer.ts";
+import type { MarketModel } from "../analytics/market-model.ts";
+import { scoresOf } from "../agents/standings.ts";
+import type { AgentDirectory } from "../agents/directory.ts";
+import { presentPublicListing } from "../discovery/public-listing.ts";
+import { toListing } from "../listings/listing.ts";
+import type { TransactionModel } from "../transactions/model.ts";
+import { countOutcomes } from "./outcomes.ts";
+import { listPublicly } from "./public-listings.ts";
+import type { PublicListingsDeps } from "./public-listings.ts";
+import { listingAnswer, listingsAnswer } from "./schemas.ts";
+import type { figuresQuery, ListingsQuery } from "./schemas.ts";
+
+/** Dependencies of the public answers. */
+export interface PublicMarketOptions extends PublicListingsDeps {
+  figures: MarketModel;
+  transactions: TransactionModel;
+  directory: Pick<AgentDirectory, "byId">;
+  timings: PublicMarketTimings;
+}
+
+/** How old public answers may be, in milliseconds. Tests shorten them. */
+export interface PublicMarketTimings {
+  /** Of figures and listings. */
+  publicAnswerMs: number;
+}
+
+export const PUBLIC_MARKET_TIMINGS: PublicMarketTimings = { publicAnswerMs: 5_000 };
+
+/** Answers that are kept. A page of a hundred long listings has a megabyte, anything else some kilobytes. */
+const MOST_LISTS = 30;
+const MOST_ENTRIES = 1_000;
+
+/** What anyone may read of the market. */
+export class PublicMarket {
+  readonly #options: PublicMarketOptions;
+  readonly #figures: CachedAnswers<typeof marketAnswer>;
+  readonly #lists: CachedAnswers<typeof listingsAnswer>;
+  readonly #listings: CachedAnswers<typeof listingAnswer>;
+
+  constructor(options: PublicMarketOptions) {
+    this.#options = options;
+    const maxAgeMs = options.timings.publicAnswerMs;
+    this.#figures = new CachedAnswers({ schema: marketAnswer, maxAgeMs, maxEntries: MOST_LISTS });
+    this.#lists = new CachedAnswers({ schema: listingsAnswer, maxAgeMs, maxEntries: MOST_LISTS });
+    this.#listings = new CachedAnswers({ schema: listingAnswer, maxAgeMs, maxEntries: MOST_ENTRIES });
+  }
+
+  figures(query: z.output<typeof figuresQuery>, requested: IncomingHttpHeaders): Promise<RawResult> {
+    return this.#figures.answer(query.window, requested, () => readMarketFigures(this.#options.figures, query));
+  }
+
+  listings(query: ListingsQuery, requested: IncomingHttpHeaders): Promise<RawResult> {
+    return this.#lists.answer(JSON.stringify(query), requested, async () => {
+      const { listings, next } = await listPublicly(query, this.#options);
+      return {
+        success: true,
+        data: listings.map(({ listing, score }) => presentPublicListing(listing, score)),
+        nextCursor: next === null ? null : encodeCursor(next),
+      };
+    });
+  }
+
+  /** An active listing. @throws ApiError `not_found` */
+  listing(id: string, requested: IncomingHttpHeaders): Promise<RawResult> {
+    return this.#listings.answer(id, requested, () => this.#readListing(id));
+  }
+
+  async #readListing(id: string): Promise<z.input<typeof listingAnswer>> {
+    const { listings, transactions, directory, standings } = this.#options;
+    const record = await listings.findOne({ _id: id, status: "active" }, { embedding: 0 }).lean();
+    if (record === null) throw new ApiError("not_found", { details: { serviceId: id } });
+    const listing = toListing(record);
+    const [seller, scores, outcomes] = await Promise.all([
+      directory.byId(listing.sellerAgentId),
+      scoresOf(standings, listing.sellerAddress),
+      countOutcomes(transactions, listing),
+    ]);
+    return {
+      success: true,
+      data: {
+        ...presentPublicListing(listing, scores[listing.network]),
+        seller: {
+          agentId: seller._id,
+          walletAddress: seller.walletAddress,
+          name: seller.agentName,
+          description: seller.description,
+          scores,
+        },
+        outcomes,
+      },
+    };
+  }
+}

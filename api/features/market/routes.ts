@@ -1,0 +1,60 @@
+import { z } from "zod";
+
+import { CONDITIONAL } from "../../http/cached-answers.ts";
+import { defineRoute } from "../../http/define-route.ts";
+import { marketAnswer } from "../analytics/market-answer.ts";
+import type { PublicMarket } from "./public-market.ts";
+import { MOST_OF_SELLER } from "./public-listings.ts";
+import { figuresQuery, listingAnswer, listingParams, listingsAnswer, listingsQuery } from "./schemas.ts";
+
+/** Dependencies of the public routes. */
+export interface PublicMarketDeps {
+  publicMarket: PublicMarket;
+}
+
+/** What the routes have in common. */
+const shared = {
+  scope: "none",
+  method: "GET",
+  tag: "Market",
+  auth: "none",
+  limitClass: "keyless",
+  budget: "none",
+  ...CONDITIONAL,
+} as const;
+
+const readFigures = defineRoute({
+  name: "market.readFigures",
+  ...shared,
+  path: "/api/v1/market/figures",
+  summary: "Volume, prices, times and disputes of the market, for anyone",
+  description: "The same as `GET /api/v1/analytics/market`, up to ten seconds old.",
+  query: figuresQuery,
+  responses: { 200: marketAnswer, 304: z.undefined() },
+  errors: ["service_unavailable"],
+}).handle(({ query, headers }, { publicMarket }: PublicMarketDeps) => publicMarket.figures(query, headers));
+
+const listListings = defineRoute({
+  name: "market.listListings",
+  ...shared,
+  path: "/api/v1/market/listings",
+  summary: "Active services, the newest or the most trusted first, for anyone",
+  description:
+    "`trusted` lists sellers by the trust that ranks them in a search, each with its newest services, at most " +
+    `${MOST_OF_SELLER}. A page of it may be short even if there are more: follow \`nextCursor\` until it is null.`,
+  query: listingsQuery,
+  responses: { 200: listingsAnswer, 304: z.undefined() },
+  errors: ["service_unavailable"],
+}).handle(({ query, headers }, { publicMarket }: PublicMarketDeps) => publicMarket.listings(query, headers));
+
+const readListing = defineRoute({
+  name: "market.readListing",
+  ...shared,
+  path: "/api/v1/market/listings/{serviceId}",
+  summary: "An active service with its seller and how its deals ended, for anyone",
+  params: listingParams,
+  responses: { 200: listingAnswer, 304: z.undefined() },
+  errors: ["not_found", "service_unavailable"],
+}).handle(({ params, headers }, { publicMarket }: PublicMarketDeps) => publicMarket.listing(params.serviceId, headers));
+
+export const publicMarketRoutes = [readFigures, listListings, readListing];

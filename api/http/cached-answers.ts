@@ -1,0 +1,95 @@
+import type { IncomingHttpHeaders } from "node:http";
+
+import { LRUCache } from "lru-cache";
+import { z } from "zod";
+
+import { sha256Hex } from "../lib/ids.ts";
+import type { RawResult } from "./define-route.ts";
+import { namesEtag } from "./if-none-match.ts";
+
+/** The headers of a route whose answers have an ETag. */
+export const CONDITIONAL = {
+  requestHeaders: { "If-None-Match": z.string().optional().meta({ description: "The `ETag` of a known answer" }) },
+  responseHeaders: { ETag: z.string().meta({ header: { id: "AnswerETag", description: "Changes with the answer" } }) },
+};
+
+/** An answer as it is sent. */
+interface Prepared {
+  text: string;
+  etag: string;
+}
+
+/** A kept answer: it is being made, or was made a short time ago. */
+interface Entry {
+  prepared: Promise<Prepared>;
+  /** On the clock of `elapsedMs`; Infinity while it is being made. */
+  until: number;
+}
+
+/** Settings of kept answers. */
+export interface CachedAnswersOptions<Body extends z.ZodType> {
+  /** Of the body. Each body is parsed once, when it is made. */
+  schema: Body;
+  /** How old an answer may be, in milliseconds. */
+  maxAgeMs: number;
+  /** How many answers are kept. */
+  maxEntries: number;
+  /** Milliseconds of a monotonic clock. */
+  elapsedMs?: () => number;
+}
+
+const ETAG_LENGTH = 32;
+
+/**
+ * Successful JSON answers that anyone may read, kept in this process for a short time. Requests for the same thing at the same
+ * time share the work. A failure is given to those who wait for it, and isn't kept.
+ */
+export class CachedAnswers<Body extends z.ZodType> {
+  readonly #schema: Body;
+  readonly #maxAgeMs: number;
+  readonly #elapsedMs: () => number;
+  readonly #entries: LRUCache<string, Entry>;
+
+  constructor({ schema, maxAgeMs, maxEntries, elapsedMs = () => performance.now() }: CachedAnswersOptions<Body>) {
+    this.#schema = schema;
+    this.#maxAgeMs = maxAgeMs;
+    this.#elapsedMs = elapsedMs;
+    this.#entries = new LRUCache({ max: maxEntries });
+  }
+
+  /**
+   * The answer to a request with these headers; 304 if the client has it.
+   * @param key names what is asked for
+   * @param make makes the body if none is kept
+   */
+  async answer(
+    key: string,
+    requested: IncomingHttpHeaders,
+    make: () => Promise<z.input<Body>> | z.input<Body>,
+  ): Promise<RawResult> {
+    const { text, etag } = await this.#read(key, make);
+    const headers = { ETag: etag, "Cache-Control": `public, max-age=${Math.floor(this.#maxAgeMs / 1_000)}` };
+    if (namesEtag(requested["if-none-match"], etag)) return { status: 304, raw: "", headers };
+    return { status: 200, raw: text, headers: { ...headers, "Content-Type": "application/json; charset=utf-8" } };
+  }
+
+  #read(key: string, make: () => Promise<z.input<Body>> | z.input<Body>): Promise<Prepared> {
+    const kept = this.#entries.get(key);
+    if (kept !== undefined && this.#elapsedMs() < kept.until) return kept.prepared;
+    const entry: Entry = { prepared: this.#prepare(make), until: Infinity };
+    this.#entries.set(key, entry);
+    entry.prepared.then(
+      // Counted from the answer, so that a slow one is shared too.
+      () => (entry.until = this.#elapsedMs() + this.#maxAgeMs),
+      () => {
+        if (this.#entries.peek(key) === entry) this.#entries.delete(key);
+      },
+    );
+    return entry.prepared;
+  }
+
+  async #prepare(make: () => Promise<z.input<Body>> | z.input<Body>): Promise<Prepared> {
+    const text = JSON.stringify(await this.#schema.parseAsync(await make()));
+    return { text, etag: `"${sha256Hex(text).slice(0, ETAG_LENGTH)}"` };
+  }
+}
