@@ -264,6 +264,7 @@ const WIRING: {
   faucet: ({ limits }) => ({ countCall: limits.countCall }),
   sandbox: ({ limits }) => ({ countCall: limits.countCall }),
   downloads: (_, { env }) => ({ dir: env.downloadsDir }),
+  crawlers: ({ listings, docs }) => ({ published: listings.published, guideNames: docs.guideNames }),
   admin: (_, { env }) => ({ adminApiKey: env.adminApiKey }),
   keeper: ({ events, transactions, webhooks }, { env, chains }) => ({
     settings: env.keeper,

@@ -5,6 +5,7 @@ import { approvalsModule } from "./features/approvals/module.ts";
 import { categoriesModule } from "./features/categories/module.ts";
 import { chainFollowerModule } from "./features/chain-follower/module.ts";
 import { checkoutModule } from "./features/checkout/module.ts";
+import { crawlersModule } from "./features/crawlers/module.ts";
 import { criteriaModule } from "./features/criteria/module.ts";
 import { developerModule } from "./features/developer/module.ts";
 import { disputesModule } from "./features/disputes/module.ts";
@@ -65,6 +66,7 @@ export const FEATURES = {
   chainFollower: chainFollowerModule,
   docs: docsModule,
   downloads: downloadsModule,
+  crawlers: crawlersModule,
   admin: adminModule,
   idempotency: idempotencyModule,
   keeper: keeperModule,

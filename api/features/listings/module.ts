@@ -7,6 +7,7 @@ import { createEndpointDirectory } from "./endpoints.ts";
 import { listListings } from "./list.ts";
 import type { ListDeps } from "./list.ts";
 import { listingModel } from "./model.ts";
+import { createPublishedListings } from "./published.ts";
 import { serviceRoutes } from "./routes.ts";
 import type { ServicesDeps } from "./routes.ts";
 import { ListingService } from "./service.ts";
@@ -33,6 +34,12 @@ export const listingsModule = defineFeature({
       warningsOf: createListingWarnings({ chains, standings, etherPrice }),
       listServices: (caller, query) => listListings(caller, query, { listings, search, standings, etherPrice }),
     };
-    return { services, models: { listings }, listings: service, endpoints: createEndpointDirectory(listings) };
+    return {
+      services,
+      models: { listings },
+      listings: service,
+      endpoints: createEndpointDirectory(listings),
+      published: createPublishedListings(listings),
+    };
   },
 });

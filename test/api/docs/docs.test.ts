@@ -38,6 +38,7 @@ describe("the description of the API", () => {
     assert.deepEqual(others, [
       ...["/api/v1/faucet", "/api/v1/sandbox/advance"],
       ...["/guides/{page}.md", "/llms.txt", "/downloads", "/downloads/{file}"],
+      ...["/robots.txt", "/.well-known/api-catalog", "/feed.atom", "/sitemap.xml", "/sitemap-{name}.xml"],
     ]);
     assert.includeMembers(
       [...(found[1]?.keys() ?? [])],

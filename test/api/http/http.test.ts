@@ -32,7 +32,8 @@ const KEYLESS = [
   ],
   ...["GET /health", "GET /ready", "GET /openapi.json", "GET /docs", "GET /docs/{file}"],
   ...["GET /guides", "GET /guides/{page}", "GET /downloads", "GET /downloads/{file}"],
-  ...["GET /guides/{page}.md", "GET /llms.txt"],
+  ...["GET /guides/{page}.md", "GET /llms.txt", "GET /robots.txt", "GET /.well-known/api-catalog"],
+  ...["GET /feed.atom", "GET /sitemap.xml", "GET /sitemap-{name}.xml"],
 ];
 
 describe("the HTTP layer", () => {

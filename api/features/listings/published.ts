@@ -1,0 +1,40 @@
+import { CURRENCIES, DELIVERY_TYPES, NETWORKS } from "../../config/constants.ts";
+import { toListing } from "./listing.ts";
+import type { Listing } from "./listing.ts";
+import { indexOf } from "./model.ts";
+import type { ListingModel } from "./model.ts";
+
+/** What anyone may see of a listing: where its jobs go isn't even read. */
+export type PublishedListing = Listing & { endpointUrl: null };
+
+/** The active listings, for those who read them all. */
+export interface PublishedListings {
+  /** The newest first. */
+  newest(limit: number): Promise<PublishedListing[]>;
+  /** Ids of the newest, the newest first. Reads the index alone. */
+  newestIds(limit: number): Promise<string[]>;
+}
+
+/** Every range of the index by age that has active listings. The database merges them in order. */
+const ACTIVE = {
+  status: "active",
+  network: { $in: [...NETWORKS] },
+  currency: { $in: [...CURRENCIES] },
+  deliveryType: { $in: [...DELIVERY_TYPES] },
+} as const;
+
+/** Reads the active listings of the database. */
+export function createPublishedListings(listings: ListingModel): PublishedListings {
+  const hint = indexOf({}, "age");
+  return {
+    async newest(limit) {
+      const hidden = { embedding: 0, endpointUrl: 0 } as const;
+      const found = await listings.find(ACTIVE, hidden).sort({ _id: -1 }).limit(limit).hint(hint).lean();
+      return found.map((record) => ({ ...toListing({ ...record, endpointUrl: null }), endpointUrl: null }));
+    },
+    async newestIds(limit) {
+      const found = await listings.find(ACTIVE, { _id: 1 }).sort({ _id: -1 }).limit(limit).hint(hint).lean();
+      return found.map(({ _id }) => _id);
+    },
+  };
+}
