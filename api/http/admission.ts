@@ -1,14 +1,19 @@
+import { RATE_WINDOW_MS } from "../config/constants.ts";
 import type { CallClass, RateClass } from "../config/constants.ts";
 import type { AuthPolicy, Caller, RouteDefinition } from "./define-route.ts";
 import type { BudgetState } from "./payment-required.ts";
 
 /** A sliding window as a call left it. */
 export interface RateState {
+  /** The class whose calls the window counts. */
+  rateClass: RateClass;
   /** Calls in a window. */
   limit: number;
   remaining: number;
   /** Seconds until the window holds no call and the whole limit is free again. */
   resetSeconds: number;
+  /** Seconds until the oldest call leaves the window and makes room for another; 0 if the window holds no call. */
+  nextSeconds: number;
 }
 
 /** The values of each header: one for each time that a request has it. */
@@ -56,12 +61,18 @@ export interface AdmissionControl {
   countAnonymous(ip: string): Promise<RateState>;
 }
 
-/** The headers that every answer has. */
-export function rateHeaders({ limit, remaining, resetSeconds }: RateState): Record<string, string> {
+/**
+ * The headers that every answer has: those of the specification (section 8.2), and the fields of
+ * draft-ietf-httpapi-ratelimit-headers-10, whose `t` is the time until there is more quota.
+ */
+export function rateHeaders({ rateClass, limit, remaining, resetSeconds, nextSeconds }: RateState) {
+  const next = remaining < limit ? `;t=${nextSeconds}` : "";
   return {
     "X-RateLimit-Limit": String(limit),
     "X-RateLimit-Remaining": String(remaining),
     "X-RateLimit-Reset": String(resetSeconds),
+    "RateLimit-Policy": `"${rateClass}";q=${limit};w=${RATE_WINDOW_MS / 1_000}`,
+    RateLimit: `"${rateClass}";r=${remaining}${next}`,
   };
 }
 

@@ -37,6 +37,9 @@ export const RESERVATION_LEASE_MS = 120_000;
 
 const RANDOM_BYTES = 6;
 
+/** The oldest and the latest call in a window, and the time by the database. */
+type WindowEnds = Pick<CallRecord, "first" | "last" | "at">;
+
 /**
  * Counters lost in a failover do no harm, so one member's acknowledgement is enough. Keys are issued and revoked by
  * majority writes.
@@ -60,7 +63,7 @@ export class StoredAdmissionControl implements AdmissionControl {
   constructor(deps: AdmissionControlDeps) {
     this.#deps = deps;
     const { keyless } = deps.limits.rateLimits;
-    this.emptyWindow = { limit: keyless, remaining: keyless, resetSeconds: 0 };
+    this.emptyWindow = { rateClass: "keyless", limit: keyless, remaining: keyless, resetSeconds: 0, nextSeconds: 0 };
   }
 
   countAnonymous(ip: string): Promise<RateState> {
@@ -83,8 +86,7 @@ export class StoredAdmissionControl implements AdmissionControl {
     if (call.outcome === "suspended") {
       return this.#refuseAnonymous(request, counted, secondsBetween(call.at, call.suspendedUntil ?? call.at));
     }
-    const limit = rateClass === undefined ? this.emptyWindow.limit : this.#deps.limits.rateLimits[rateClass];
-    const rate = counted ?? toState(limit, call.counted, call.last ?? undefined, call.at);
+    const rate = counted ?? (rateClass === undefined ? this.emptyWindow : this.#toState(rateClass, call.counted, call));
     if (call.outcome === "limited")
       throw tooMany(rateClass ?? "general", rate, call, scopes === undefined ? "key" : "agent");
     const use = call.outcome === "reserved" && budget !== undefined ? { type: budget, day: call.day } : undefined;
@@ -105,9 +107,22 @@ export class StoredAdmissionControl implements AdmissionControl {
 
   async #countClient(rateClass: ClientClass, ip: string): Promise<RateState> {
     const { times, admitted, at } = await this.#deps.windows.count(rateClass, ip);
-    const state = toState(this.#deps.limits.rateLimits[rateClass], times.length, times.at(-1), at);
-    if (!admitted) throw tooMany(rateClass, state, { first: times[0] ?? null, at }, "address");
+    const ends = { first: times[0] ?? null, last: times.at(-1) ?? null, at };
+    const state = this.#toState(rateClass, times.length, ends);
+    if (!admitted) throw tooMany(rateClass, state, ends, "address");
     return state;
+  }
+
+  /** The state of a window with so many calls, of which these are the oldest and the latest. */
+  #toState(rateClass: RateClass, calls: number, { first, last, at }: WindowEnds): RateState {
+    const limit = this.#deps.limits.rateLimits[rateClass];
+    return {
+      rateClass,
+      limit,
+      remaining: Math.max(0, limit - calls),
+      resetSeconds: last === null ? 0 : secondsLeft(last, at),
+      nextSeconds: first === null ? 0 : Math.max(1, secondsLeft(first, at)),
+    };
   }
 
   /** Counts a call for its client's address. A refusal also counts towards the suspension of the presented key. */
@@ -233,14 +248,6 @@ function toBudget(type: CallClass, { used, limit, outcome, day }: CallRecord): B
     limit,
     resetsAt: resetAfter(day),
     exhausted: outcome === "exhausted",
-  };
-}
-
-function toState(limit: number, calls: number, last: Date | undefined, at: Date): RateState {
-  return {
-    limit,
-    remaining: Math.max(0, limit - calls),
-    resetSeconds: last === undefined ? 0 : secondsLeft(last, at),
   };
 }
 

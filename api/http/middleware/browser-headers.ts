@@ -4,6 +4,7 @@ import type { Middleware } from "koa";
 /** Headers of answers that scripts on other sites may read. */
 const EXPOSED_HEADERS = [
   ...["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After", "X-Request-Id", "ETag"],
+  ...["RateLimit", "RateLimit-Policy"],
   ...["Idempotency-Replayed", "PAYMENT-REQUIRED", "PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE", "Location"],
   ...["X-Event-Stream-Position", "WWW-Authenticate"],
 ];

@@ -1,4 +1,6 @@
 // The limits per minute of section 8.2, with a moved clock.
+import { createRequire } from "node:module";
+
 import { assert } from "chai";
 
 import type { RateClass } from "../../../api/config/constants.ts";
@@ -10,6 +12,12 @@ import { RATE_CALLS } from "../../fixtures/class-calls.ts";
 import { limitsWith, movedClock } from "../../fixtures/limits.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";
 import { ApiError } from "../../../api/http/errors.ts";
+
+type Field = [value: string, parameters: Map<string, number>];
+/** The parser of structured fields (RFC 9651) that the package for request signatures brings along. */
+const { parseList } = createRequire(createRequire(import.meta.url).resolve("http-message-signatures"))(
+  "structured-headers",
+) as { parseList: (field: string) => Field[] };
 
 // The clock stands still between its moves, but the time that the database takes for a call is added to it. So the moves
 // leave a margin of seconds for a loaded machine.
@@ -76,6 +84,33 @@ describe("limits per minute", () => {
       assert.strictEqual(await sendMany(limit + 5, send), limit);
     });
   }
+
+  it("names each window in the fields of the IETF draft, with what is left and when there is more", async () => {
+    const { apiKey: key } = await register();
+    clock.pass(120 * SECOND);
+    const search = () => api.request("GET", "/api/v1/services?q=translate", { key });
+    const fieldsOf = ({ headers }: Answer) =>
+      ["ratelimit-policy", "ratelimit"].map((name): Record<string, unknown> => {
+        const [[window, parameters] = ["", new Map<string, number>()]] = parseList(headers.get(name) ?? "");
+        return { window, ...Object.fromEntries(parameters) };
+      });
+    await search();
+    clock.pass(30 * SECOND);
+    const [policy, state] = fieldsOf(await search());
+    assert.deepEqual(policy, { window: "search", q: 10, w: 60 });
+    assert.deepInclude(state, { window: "search", r: 8 });
+    // The first call leaves the window in about 30 seconds, the second in 60.
+    assert.approximately(Number(state?.["t"]), 30, 5);
+    assert.strictEqual(await sendMany(8, search), 8);
+    const refused = await search();
+    const [, full] = fieldsOf(refused);
+    assert.deepEqual(full, { window: "search", r: 0, t: Number(refused.headers.get("retry-after")) });
+    const unlimited = fieldsOf(await api.request("GET", "/health"));
+    assert.deepEqual(unlimited, [
+      { window: "keyless", q: 100, w: 60 },
+      { window: "keyless", r: 100 },
+    ]);
+  });
 
   it("every class has a limit in the list above, and no other", () => {
     const listed = LIMITS.map(([, rateClass, limit]) => [rateClass, limit]);
