@@ -120,7 +120,9 @@ export function createApp(
   const { env, log, clock, metrics } = container;
   const defaultHeaders = defaultHeadersOf(container);
   app.use(drainBody(container.drainEnd));
-  app.use(requestContext({ log, clock, metrics, defaultHeaders, translate: translateError }) as Koa.Middleware);
+  app.use(
+    requestContext({ log, clock, metrics, defaultHeaders, publicUrl, translate: translateError }) as Koa.Middleware,
+  );
   app.use(requireHost);
   if (env.corsOrigins.length > 0) app.use(crossOrigin(env.corsOrigins));
   let handle: ReturnType<Koa["callback"]> | undefined;

@@ -6,6 +6,8 @@ import type { Logger } from "../../lib/logger.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { ClientGoneError } from "../../lib/stopping.ts";
 import { ApiError } from "../errors.ts";
+import type { ErrorCode } from "../errors.ts";
+import { PROBLEM_TYPE, prefersProblem, toProblem } from "../problem.ts";
 
 /** The middleware's state of a request. */
 export interface RequestState {
@@ -17,7 +19,7 @@ export interface RequestState {
   /** When a stream began to be sent, on the scale of `performance.now()`. Its length isn't the duration of an answer. */
   streamingSince?: number;
   /** Code of the error that the request was answered with. */
-  code?: string | undefined;
+  code?: ErrorCode | undefined;
 }
 
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
@@ -33,14 +35,16 @@ export interface RequestContextOptions {
   metrics: Pick<Metrics, "answered">;
   /** Headers of every answer, unless something later sets other values. */
   defaultHeaders: Readonly<Record<string, string>>;
+  /** The service's address, without a trailing slash. */
+  publicUrl: string;
 }
 
 /**
  * Gives each request an id (the client's `X-Request-Id` if it is well-formed), logs one line when the request has been
- * answered, and turns every error into the error envelope.
+ * answered, and turns every error into the error envelope, as problem details (RFC 9457) for clients that prefer them.
  */
 export function requestContext(options: RequestContextOptions): Middleware<RequestState> {
-  const { log, clock, translate, metrics, defaultHeaders } = options;
+  const { log, clock, translate, metrics, defaultHeaders, publicUrl } = options;
   // Every field of an access line is known, and looking for secrets in it would be a third of its cost.
   const accessLog = log.child({}, { redact: [] });
   return async (context, next) => {
@@ -86,6 +90,11 @@ export function requestContext(options: RequestContextOptions): Middleware<Reque
       context.set(known.headers);
       context.body = known.toBody();
     }
+    const { code } = context.state;
+    if (code === undefined || !prefersProblem(context.get("Accept"))) return;
+    const body: unknown = typeof context.body === "string" ? JSON.parse(context.body) : context.body;
+    context.body = toProblem(body as object, code, publicUrl);
+    context.type = PROBLEM_TYPE;
   };
 }
 

@@ -21,6 +21,10 @@ nothing but \`error\` in its body.
 
 A 402 that asks for a payment has a body of its own, with \`budget\` and \`payment\`: see [paying per call](x402.md).
 
+A request whose \`Accept\` prefers \`application/problem+json\` to \`application/json\` gets problem details
+([RFC 9457](https://www.rfc-editor.org/info/rfc9457)): \`type\`, \`title\`, \`status\` and \`detail\`, beside every field above. \`type\`
+leads to the code on this page. Without a preference the type is \`application/json\`.
+
 **A 403 that is not JSON does not come from this service.** The bot protection of a content delivery network in front of it
 may have blocked the request. Check the answer's headers for its origin, slow down, and ask the operator to allow your
 address. Every 403 from the service itself is JSON with a \`code\`.

@@ -35,6 +35,7 @@ describe("errors", () => {
           translate: () => undefined,
           metrics: createMetrics(),
           defaultHeaders: {},
+          publicUrl: "",
         }) as Koa.Middleware,
       );
       app.use(() => {
