@@ -1,6 +1,8 @@
 import Koa from "koa";
+import { formatUnits } from "viem";
 
 import { ChainUnavailableError, PriceUnavailableError } from "./chain/errors.ts";
+import { CALL_CLASSES, USDC_DECIMALS, X402_PRICES_USD } from "./config/constants.ts";
 import { VERSION } from "./config/version.ts";
 import type { Container } from "./container.ts";
 import { isDatabaseOutage } from "./db/connection.ts";
@@ -16,7 +18,7 @@ import { drainBody } from "./http/middleware/drain-body.ts";
 import { requestContext } from "./http/middleware/request-context.ts";
 import { requireHost } from "./http/middleware/require-host.ts";
 import { describeApi, isForAgents, isForOperators } from "./http/openapi.ts";
-import type { ApiDescription } from "./http/openapi.ts";
+import type { ApiDescription, DescriptionOptions } from "./http/openapi.ts";
 import type { PipelineSteps } from "./http/pipeline.ts";
 import { idempotency } from "./http/policies/idempotency.ts";
 import { requestSignature } from "./http/policies/request-signature.ts";
@@ -31,14 +33,20 @@ import type { ServerFactory } from "./mcp/endpoint.ts";
 /** Every route of the API. The type checks that the application provides what their handlers need. */
 export const routes: readonly RouteDefinition<FeatureServices & DocsDeps>[] = FEATURE_ROUTES;
 
-/** The API description of the routes for agents, committed as api/openapi.json. It takes 0.2 s of CPU time. */
-export function apiDescription(publicUrl?: string): ApiDescription {
-  return describeApi({ routes: routes.filter(isForAgents), version: VERSION, publicUrl });
+/** What a description says of the service besides its routes. */
+type ServiceFacts = Partial<Pick<DescriptionOptions, "publicUrl" | "prices">>;
+
+/**
+ * The API description of the routes for agents, committed as api/openapi.json with the prices of the specification. It takes 0.2 s
+ * of CPU time.
+ */
+export function apiDescription({ publicUrl, prices }: ServiceFacts = { prices: X402_PRICES_USD }): ApiDescription {
+  return describeApi({ routes: routes.filter(isForAgents), version: VERSION, publicUrl, prices });
 }
 
 /** The API description of the routes for operators. */
 export function operatorDescription(publicUrl?: string): ApiDescription {
-  return describeApi({ routes: routes.filter(isForOperators), version: VERSION, publicUrl });
+  return describeApi({ routes: routes.filter(isForOperators), version: VERSION, publicUrl, prices: undefined });
 }
 
 const PRICE_RETRY_SECONDS = 60;
@@ -73,6 +81,13 @@ function translateError(error: unknown): ApiError | undefined {
   }
   if (isDatabaseOutage(error)) return new ApiError("service_unavailable", { retryAfterSeconds: 5, cause: error });
   return undefined;
+}
+
+/** What calls cost in US dollars; undefined if they can't be paid for. */
+function pricesOf({ payTo, prices }: Container["env"]["x402"]): ServiceFacts["prices"] {
+  if (payTo === undefined) return undefined;
+  const amounts = CALL_CLASSES.map((kind) => [kind, formatUnits(prices[kind], USDC_DECIMALS)] as const);
+  return Object.fromEntries(amounts) as ServiceFacts["prices"];
 }
 
 /** The policies of the pipeline, in their order. */
@@ -114,7 +129,7 @@ export function createApp(
   const { publicUrl } = container.env;
   const deps = {
     ...container.services,
-    apiDescription: new StaticDocument(() => apiDescription(publicUrl)),
+    apiDescription: new StaticDocument(() => apiDescription({ publicUrl, prices: pricesOf(container.env.x402) })),
     operatorDescription: new StaticDocument(() => operatorDescription(publicUrl)),
   };
   const { env, log, clock, metrics } = container;

@@ -9,10 +9,13 @@ import type {
   ZodOpenApiResponsesObject,
 } from "zod-openapi";
 
+import { CALL_CLASSES } from "../config/constants.ts";
+import type { CallClass } from "../config/constants.ts";
 import { takesIdempotencyKeys } from "./define-route.ts";
 import type { RouteDefinition } from "./define-route.ts";
 import { describedErrors, ErrorResponses } from "./error-responses.ts";
 import { headersOf } from "./response-headers.ts";
+import { PAID_RESOURCES } from "./paid-resources.ts";
 import { isPayable } from "./route-errors.ts";
 import { shareParts } from "./shared-parts.ts";
 import { TAGS } from "./tags.ts";
@@ -27,6 +30,8 @@ export interface DescriptionOptions {
   version: string;
   /** Where the service is reached; without it, paths are relative to the document. */
   publicUrl: string | undefined;
+  /** Prices of calls in US dollars; undefined if calls can't be paid for. */
+  prices: Readonly<Record<CallClass, string>> | undefined;
 }
 
 /** Whether a route is described apart from those for agents. */
@@ -40,11 +45,14 @@ export function isForAgents({ auth, audience }: RouteDefinition<never>): boolean
 }
 
 /** The API description, generated from the same schemas that validate requests and answers. */
-export function describeApi({ routes, version, publicUrl }: DescriptionOptions): ApiDescription {
+export function describeApi({ routes, version, publicUrl, prices }: DescriptionOptions): ApiDescription {
   const errors = new ErrorResponses(routes);
   const paths: ZodOpenApiPathsObject = {};
   for (const route of routes) {
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route, errors) };
+    paths[route.path] = {
+      ...paths[route.path],
+      [route.method.toLowerCase()]: { ...operationOf(route, errors), ...paymentOf(route, prices) },
+    };
   }
   const document = createDocument(
     {
@@ -181,6 +189,14 @@ function operationOf(route: RouteDefinition<never>, errors: ErrorResponses): Zod
         }),
     responses,
   };
+}
+
+/** What a call costs, as catalogues of x402 read it. One route of each class says so, because the description is long enough. */
+function paymentOf({ method, path }: RouteDefinition<never>, prices: DescriptionOptions["prices"]): object {
+  const kind = CALL_CLASSES.find((one) => PAID_RESOURCES[one].method === method && PAID_RESOURCES[one].path === path);
+  if (kind === undefined || prices === undefined) return {};
+  const price = { mode: "fixed", currency: "USD", amount: prices[kind] };
+  return { "x-payment-info": { price, protocols: [{ x402: {} }] } };
 }
 
 function requestHeadersOf(route: RouteDefinition<never>): { header?: z.ZodObject } {

@@ -27,16 +27,21 @@ export interface TextHeaders {
 /** Of brotli: close to the best, at a tenth of its time. */
 const QUICK_QUALITY = 5;
 
+/** A text that is too short to be worth compressing. */
+export function plainText(text: string): PreparedText {
+  // Weak, because it names every encoding of the text.
+  return { etag: `W/"${sha256Hex(text).slice(0, 32)}"`, text: Buffer.from(text), compressed: [] };
+}
+
 /** Compresses a text. `isQuick` is for one that changes while the process runs. */
 export async function prepareText(text: string, { isQuick = false } = {}): Promise<PreparedText> {
-  const bytes = Buffer.from(text);
+  const plain = plainText(text);
+  const bytes = plain.text;
   const quality = isQuick ? QUICK_QUALITY : constants.BROTLI_MAX_QUALITY;
   const params = { [constants.BROTLI_PARAM_QUALITY]: quality, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
   const [br, gz] = await Promise.all([promisify(brotliCompress)(bytes, { params }), promisify(gzip)(bytes)]);
   return {
-    // Weak, because it names every encoding of the text.
-    etag: `W/"${sha256Hex(text).slice(0, 32)}"`,
-    text: bytes,
+    ...plain,
     compressed: [
       ["br", br],
       ["gzip", gz],

@@ -29,6 +29,9 @@ import type { OwnFacilitatorOptions } from "./settling/own-facilitator.ts";
 import { Packs } from "./credits/packs.ts";
 import { PayeeCheck } from "./offer/payee.ts";
 import { Reservations } from "./settling/reserve.ts";
+import { Bazaar } from "./catalogue/bazaar.ts";
+import { bazaarRoutes } from "./catalogue/bazaar-routes.ts";
+import type { BazaarDocuments } from "./catalogue/bazaar-routes.ts";
 import { x402Routes } from "./credits/routes.ts";
 import type { X402Deps } from "./credits/routes.ts";
 import { Settlements } from "./settling/settlement.ts";
@@ -51,7 +54,7 @@ export interface X402ModuleDeps {
 
 /** Payments per call and prepaid packs by x402. */
 export const x402Module = defineFeature({
-  routes: x402Routes,
+  routes: [...x402Routes, ...bazaarRoutes],
   timings: CLAIM_TIMINGS,
   create({ connection, chains, env, clock, log, metrics, timings, credit, processId }: X402ModuleDeps) {
     const { x402: settings, publicUrl, rpcUrls } = env;
@@ -117,7 +120,20 @@ export const x402Module = defineFeature({
       now,
     });
     const recovery = new SettlementRecovery({ claims, settlements, log, timeoutMs });
-    const services: X402Deps = { packs };
+    const startedAt = now();
+    const seconds = toUnixSeconds(startedAt);
+    const bazaar = new Bazaar({
+      settings,
+      packs,
+      publicUrl,
+      // Catalogues are for clients that sign.
+      termsFor: (charge, path) =>
+        settlements === undefined
+          ? undefined
+          : responses.termsFor(charge, path, { chainTime: seconds, wallTime: seconds }),
+      startedAt,
+    });
+    const services: X402Deps & BazaarDocuments = { packs, bazaar };
     return {
       services,
       models,

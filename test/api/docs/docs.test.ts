@@ -36,6 +36,7 @@ describe("the description of the API", () => {
     assert.strictEqual((found[0]?.size ?? 0) + (found[1]?.size ?? 0), described.length);
     const others = routes.filter((route) => !described.includes(route)).map(({ path }) => path);
     assert.deepEqual(others, [
+      ...["/discovery/resources", "/.well-known/x402.json"],
       ...["/api/v1/faucet", "/api/v1/sandbox/advance"],
       ...["/guides/{page}.md", "/llms.txt", "/downloads", "/downloads/{file}"],
       ...["/robots.txt", "/.well-known/api-catalog", "/feed.atom", "/sitemap.xml", "/sitemap-{name}.xml"],

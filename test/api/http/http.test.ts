@@ -34,6 +34,7 @@ const KEYLESS = [
   ...["GET /guides", "GET /guides/{page}", "GET /downloads", "GET /downloads/{file}"],
   ...["GET /guides/{page}.md", "GET /llms.txt", "GET /robots.txt", "GET /.well-known/api-catalog"],
   ...["GET /feed.atom", "GET /sitemap.xml", "GET /sitemap-{name}.xml"],
+  ...["GET /discovery/resources", "GET /.well-known/x402.json"],
 ];
 
 describe("the HTTP layer", () => {
