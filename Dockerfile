@@ -36,7 +36,7 @@ COPY --from=packages /app/node_modules node_modules
 COPY package.json ./
 COPY api api
 # The guides that the API serves.
-COPY docs/tour.md docs/
+COPY docs/first-agent.md docs/tour.md docs/
 COPY docs/api docs/api
 COPY docs/operations docs/operations
 # deploy/deployments has the addresses of the contracts; DEPLOYMENT_* can name files elsewhere.
