@@ -19,7 +19,7 @@ module.exports = {
       name: "no-circular",
       comment: "A circle of imports has no first file to read.",
       severity: "error",
-      from: { path: "^(api|scripts|deploy|sdk|tools|cli|test)/" },
+      from: { path: "^(api|scripts|deploy|sdk|tools|cli|web|test)/" },
       to: { circular: true },
     },
     {
@@ -27,7 +27,7 @@ module.exports = {
       comment: "Two folders that import each other are one room with a wall through it.",
       severity: "error",
       scope: "folder",
-      from: { path: "^(api|scripts|deploy|sdk|tools|cli|test)(/|$)" },
+      from: { path: "^(api|scripts|deploy|sdk|tools|cli|web|test)(/|$)" },
       to: { circular: true },
     },
     ...layers.slice(0, -1).map(([name, path], index) => ({
@@ -58,7 +58,7 @@ module.exports = {
         "serves the tools imports them, and the client that they stand on, by their package entries.",
       severity: "error",
       from: { path: "^api/", pathNot: "^api/mcp/" },
-      to: { path: "^(scripts|sdk|tools|cli|test|deploy|subgraph|typechain-types)/" },
+      to: { path: "^(scripts|sdk|tools|cli|web|test|deploy|subgraph|typechain-types)/" },
     },
     {
       name: "hosted-tools-by-their-entries",
@@ -66,7 +66,7 @@ module.exports = {
       severity: "error",
       from: { path: "^api/mcp/" },
       to: {
-        path: "^(scripts|sdk|tools|cli|test|deploy|subgraph|typechain-types)/",
+        path: "^(scripts|sdk|tools|cli|web|test|deploy|subgraph|typechain-types)/",
         pathNot: "^(sdk|tools)/src/index\\.ts$",
       },
     },
@@ -101,6 +101,15 @@ module.exports = {
       },
     },
     {
+      name: "web-stands-on-the-sdk",
+      comment:
+        "The web pages import their own files, the client's types, and the packages that they are made with; the service loads their " +
+        "bundle as a file.",
+      severity: "error",
+      from: { path: "^web/src/" },
+      to: { pathNot: "^(web/src/|sdk/src/(index|generated/api-types)\\.ts$|node_modules/preact(-render-to-string)?/)" },
+    },
+    {
       name: "production-packages-only",
       comment: "The image installs without the packages of development.",
       severity: "error",
@@ -124,7 +133,7 @@ module.exports = {
     {
       name: "no-unresolvable",
       severity: "error",
-      from: { path: "^(api|scripts|deploy|sdk|tools|cli|test)/" },
+      from: { path: "^(api|scripts|deploy|sdk|tools|cli|web|test)/" },
       to: { couldNotResolve: true },
     },
   ],

@@ -13,6 +13,7 @@ export default tseslint.config(
       "typechain-types/",
       ".local/",
       "sdk/dist/",
+      "web/dist/",
       "sdk/src/generated/",
       // AssemblyScript: another language with the same file ending, checked by its own compiler.
       "subgraph/src/",
@@ -22,7 +23,7 @@ export default tseslint.config(
   },
   js.configs.recommended,
   {
-    files: ["**/*.ts"],
+    files: ["**/*.{ts,tsx}"],
     extends: [...tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
@@ -43,7 +44,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ["**/*.ts"],
+    files: ["**/*.{ts,tsx}"],
     ignores: [
       "api/config/env.ts",
       "cli/src/config/environment.ts",
@@ -72,6 +73,7 @@ export default tseslint.config(
       "test/fixtures/**/*.ts",
       "test/tools/**/*.ts",
       "test/cli/**/*.ts",
+      "test/web/**/*.ts",
     ],
     rules: {
       "@typescript-eslint/no-explicit-any": "off",

@@ -17,6 +17,10 @@ export default {
     "scripts/town/main.ts",
     // The program of cli/.
     "cli/src/main.ts",
+    // The two bundles of web/, and what builds them, run by scripts/local/web-bundle.ts.
+    "web/src/{client,server}.tsx",
+    "web/vite.config.ts",
+    "scripts/local/web-build.ts",
     // What the package of tools/ exports.
     "tools/src/index.ts",
     "test/**/*.test.ts",
@@ -38,7 +42,7 @@ export default {
     "scripts/quality/docs/check-docs.ts",
     "scripts/quality/typed.ts",
   ],
-  project: ["**/*.{ts,mts,mjs,cjs,js}", "!subgraph/src/**"],
+  project: ["**/*.{ts,tsx,mts,mjs,cjs,js}", "!subgraph/src/**"],
   // Has the types of every route; the client uses only some of them.
   ignore: ["sdk/src/generated/api-types.ts"],
   ignoreExportsUsedInFile: true,
@@ -59,5 +63,7 @@ export default {
     "@openzeppelin/contracts-upgradeable",
     // Served as files, found by require.resolve.
     "swagger-ui-dist",
+    // Run inside of the browser by test/web, found by require.resolve.
+    "axe-core",
   ],
 } satisfies KnipConfig;

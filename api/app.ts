@@ -8,9 +8,13 @@ import type { Container } from "./container.ts";
 import { isDatabaseOutage } from "./db/connection.ts";
 import { StaticDocument } from "./features/docs/module.ts";
 import type { DocsDeps } from "./features/docs/module.ts";
+import { htmlErrors } from "./features/pages/module.ts";
+import type { PagesDeps } from "./features/pages/module.ts";
 import { FEATURE_ROUTES } from "./features.ts";
 import type { FeatureServices } from "./features.ts";
 import { rateHeaders } from "./http/admission.ts";
+import { askInside } from "./http/ask-inside.ts";
+import type { RequestHandler } from "./http/connection-guard.ts";
 import type { RouteDefinition } from "./http/define-route.ts";
 import { ApiError } from "./http/errors.ts";
 import { crossOrigin, securityHeaders } from "./http/middleware/browser-headers.ts";
@@ -31,7 +35,7 @@ import { mcpEndpoint } from "./mcp/endpoint.ts";
 import type { ServerFactory } from "./mcp/endpoint.ts";
 
 /** Every route of the API. The type checks that the application provides what their handlers need. */
-export const routes: readonly RouteDefinition<FeatureServices & DocsDeps>[] = FEATURE_ROUTES;
+export const routes: readonly RouteDefinition<FeatureServices & DocsDeps & PagesDeps>[] = FEATURE_ROUTES;
 
 /** What a description says of the service besides its routes. */
 type ServiceFacts = Partial<Pick<DescriptionOptions, "publicUrl" | "prices">>;
@@ -127,8 +131,13 @@ export function createApp(
 ): Koa {
   const app = new Koa({ proxy: container.env.trustedProxies > 0, maxIpsCount: container.env.trustedProxies });
   const { publicUrl } = container.env;
+  let callback: ReturnType<Koa["callback"]> | undefined;
+  /** Answers what the application asks of itself as it answers a client. */
+  const handle: RequestHandler = (request, response) => (callback ??= app.callback())(request, response);
+  const askApi: PagesDeps["askApi"] = (paths, ip) => askInside(handle, paths, ip);
   const deps = {
     ...container.services,
+    askApi,
     apiDescription: new StaticDocument(() => apiDescription({ publicUrl, prices: pricesOf(container.env.x402) })),
     operatorDescription: new StaticDocument(() => operatorDescription(publicUrl)),
   };
@@ -140,7 +149,7 @@ export function createApp(
   );
   app.use(requireHost);
   if (env.corsOrigins.length > 0) app.use(crossOrigin(env.corsOrigins));
-  let handle: ReturnType<Koa["callback"]> | undefined;
+  app.use(htmlErrors(container.services.pages) as Koa.Middleware);
   app.use(
     mcpEndpoint({
       version: VERSION,
@@ -149,8 +158,7 @@ export function createApp(
       createServer,
       routes,
       admissionControl: container.admissionControl,
-      // The tools' requests are answered like a client's.
-      handle: (request, response) => (handle ??= app.callback())(request, response),
+      handle,
     }),
   );
   const mounted = mountRoutes(routes, deps, {

@@ -265,6 +265,7 @@ const WIRING: {
   sandbox: ({ limits }) => ({ countCall: limits.countCall }),
   downloads: (_, { env }) => ({ dir: env.downloadsDir }),
   crawlers: ({ listings, docs }) => ({ published: listings.published, guideNames: docs.guideNames }),
+  pages: (_, { env }) => ({ dir: env.webDir }),
   admin: (_, { env }) => ({ adminApiKey: env.adminApiKey }),
   keeper: ({ events, transactions, webhooks }, { env, chains }) => ({
     settings: env.keeper,

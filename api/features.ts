@@ -29,6 +29,7 @@ import { outboxModule } from "./features/outbox/module.ts";
 import { reconciliationModule } from "./features/reconciliation/module.ts";
 import { discoveryModule } from "./features/discovery/module.ts";
 import { sandboxModule } from "./features/sandbox/module.ts";
+import { pagesModule } from "./features/pages/module.ts";
 import { timelineModule } from "./features/timeline/module.ts";
 import { transactionsModule } from "./features/transactions/module.ts";
 import { webhooksModule } from "./features/webhooks/module.ts";
@@ -67,6 +68,7 @@ export const FEATURES = {
   docs: docsModule,
   downloads: downloadsModule,
   crawlers: crawlersModule,
+  pages: pagesModule,
   admin: adminModule,
   idempotency: idempotencyModule,
   keeper: keeperModule,

@@ -34,7 +34,8 @@ function log(line: string): void {
 
 function summary(facts: StackFacts, factsPath: string): string {
   const lines: [string, string][] = [];
-  if (facts.api !== undefined) lines.push(["API", facts.api], ["API docs", facts.apiDocs ?? ""]);
+  if (facts.api !== undefined)
+    lines.push(["Web page", `${facts.api}/`], ["API", facts.api], ["API docs", facts.apiDocs ?? ""]);
   for (const [network, { rpcUrl, chainId }] of Object.entries(facts.networks)) {
     lines.push([`Chain ${network}`, `${rpcUrl} (chain id ${chainId})`]);
   }

@@ -35,7 +35,7 @@ import { run } from "./testing/run.ts";
 import { expectedSeconds, FILE_MINUTES, NIGHT_FILE_MINUTES, runTestFiles } from "./testing/test-file.ts";
 import { clearStarts, reportStarts, twoProcessVariables } from "./testing/two-processes.ts";
 
-const STAGES = ["lint", "contracts", "subgraph", "api", "sdk", "tools", "cli", "e2e"] as const;
+const STAGES = ["lint", "contracts", "subgraph", "api", "sdk", "tools", "cli", "web", "e2e"] as const;
 type Stage = (typeof STAGES)[number];
 
 const HELP = `usage: npm test -- [--only ${STAGES.join("|")}] [--retry-failed] [--json FILE] [--file-minutes N]
@@ -65,7 +65,7 @@ const DATA_DIR = join(".local", "test");
 /** Deals on one stack, whose clock they move and whose chain they roll back: they run one at a time. */
 const isDeal = (file: string): boolean => file.startsWith("test/e2e/deals/");
 /** Tests against chains, subgraphs and database that the runner starts. API tests start the API themselves. */
-const sharesInfrastructure = (file: string): boolean => /^test\/(subgraph|api|sdk|tools|cli)\//.test(file);
+const sharesInfrastructure = (file: string): boolean => /^test\/(subgraph|api|sdk|tools|cli|web)\//.test(file);
 /** Processes that run side by side for each core: nearly half of their time they wait for blocks, pauses and others. */
 const LANES_PER_CORE = 1.5;
 

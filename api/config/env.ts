@@ -68,6 +68,7 @@ const variables = z.object({
   PORT: wholeNumber(0, 65_535).default(3_000),
   PUBLIC_URL: httpUrl.optional(),
   DOWNLOADS_DIR: z.string().default(".local/downloads"),
+  WEB_DIR: z.string().default("web/dist"),
   CORS_ORIGINS: commaSeparated.pipe(z.array(siteOrigin)).default([]),
   METRICS_PORT: wholeNumber(0, 65_535).optional(),
   TRUST_PROXY: wholeNumber(0, 10).default(0),
@@ -122,6 +123,8 @@ export interface Env {
   publicUrl: string;
   /** Folder of the packages that the API hands out. */
   downloadsDir: string;
+  /** Folder of the web pages' bundle. */
+  webDir: string;
   /** Sites whose scripts may call the API; `*` for all. */
   corsOrigins: readonly string[];
   /** Port for Prometheus; undefined for none. */
@@ -191,6 +194,7 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
     port: env.PORT,
     publicUrl,
     downloadsDir: env.DOWNLOADS_DIR,
+    webDir: env.WEB_DIR,
     corsOrigins: env.CORS_ORIGINS,
     metricsPort: env.METRICS_PORT,
     trustedProxies: env.TRUST_PROXY,

@@ -16,11 +16,14 @@ export interface OuterRequest {
 
 type AnyRoute = RouteDefinition<never>;
 
+/** An operation that is counted. */
+type Unit = Pick<AnyRoute, "name" | "limitClass" | "budget" | "withParameter">;
+
 /** What a compound call counts as. */
 export interface CompoundCallOptions {
   outer: OuterRequest;
-  /** The route of its main operation: the whole call is one unit of that route's classes. */
-  main: AnyRoute;
+  /** Its main operation, such as a route: the whole call is one unit of that operation's classes. */
+  main: Unit;
   /** The route whose request the payment pays for; by default the first request's. */
   paidRoute?: AnyRoute | undefined;
   /** Headers of the client's payment. */

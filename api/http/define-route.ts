@@ -30,9 +30,10 @@ export type LimitClass = RateClass | "unlimited";
 /**
  * Whom a route is for. `operators`: it has its place in a description of its own. `packageManagers`: it hands out
  * files, and no description has it. `crawlers`: programs ask for it at an address of their own choice, and no description
- * has it. `localStack`: only the local stack has it, and no description.
+ * has it. `people`: it is a web page or a part of one, and no description has it. `localStack`: only the local stack has it, and
+ * no description.
  */
-export type Audience = "operators" | "packageManagers" | "crawlers" | "localStack";
+export type Audience = "operators" | "packageManagers" | "crawlers" | "people" | "localStack";
 
 /** Daily budget that a call draws on. */
 export type BudgetClass = CallClass | "none";

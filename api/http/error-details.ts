@@ -169,6 +169,7 @@ export const ERROR_DETAILS = {
   too_many_attempts: fullWindow,
   chain_unavailable: unavailableNetwork,
   download_not_built: z.object({ command: text.meta({ description: "Builds it" }) }),
+  pages_not_built: z.object({ command: text.meta({ description: "Builds them" }) }),
   indexer_unavailable: unavailableNetwork,
   resolver_key_missing: unavailableNetwork,
   new_escrows_paused: z.object({ network, escrowContract: addressOutput }),

@@ -116,6 +116,7 @@ export const ERROR_CATALOGUE = {
   mail_unavailable: { status: 503, text: "This service has no mail server" },
   resolver_key_missing: { status: 503, text: "This service doesn't have the resolver's key for this network" },
   new_escrows_paused: { status: 503, text: "The escrow contract currently accepts no new escrows" },
+  pages_not_built: { status: 503, text: "This service's operator hasn't built the web pages" },
   price_feed_unavailable: { status: 503, text: "No current price is available for this token" },
   search_unavailable: { status: 503, text: "Semantic search is currently unavailable" },
   service_unavailable: { status: 503, text: "The service is currently unavailable" },

@@ -20,6 +20,8 @@ export interface ApiOptions {
   readonly searchDir: string;
   /** Folder of the packages that the API hands out. */
   readonly downloadsDir: string;
+  /** Folder of the web pages' bundle. */
+  readonly webDir: string;
   /** Paths of the deployment files. */
   readonly deployments: Readonly<Record<NetworkName, string>>;
   readonly secrets: StackSecrets;
@@ -88,6 +90,7 @@ function apiEnvironment(options: ApiOptions, env: Environment): Record<string, s
     DEPLOYMENT_BASE_SEPOLIA: options.deployments["base-sepolia"],
     DEPLOYMENT_BASE: options.deployments.base,
     DOWNLOADS_DIR: given(env, "DOWNLOADS_DIR", options.downloadsDir),
+    WEB_DIR: given(env, "WEB_DIR", options.webDir),
     SEARCH_INDEX_URL: given(env, "SEARCH_INDEX_URL", options.searchDir),
     WEBHOOK_SIGNING_SECRET: given(env, "WEBHOOK_SIGNING_SECRET", options.secrets.webhookSigningSecret),
     // Agents under development receive their webhooks on this machine.

@@ -37,4 +37,5 @@ export const SCRIPTS = {
   api: join(ROOT, "api", "server.ts"),
   worker: join(ROOT, "api", "worker.ts"),
   town: join(ROOT, "scripts", "town", "main.ts"),
+  webBuild: join(import.meta.dirname, "web-build.ts"),
 } as const;

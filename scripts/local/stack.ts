@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 import { apiService, given, workerService } from "./api-service.ts";
+import type { ApiOptions } from "./api-service.ts";
 import { chainService, keepChainBackup, repairChainState } from "./chain.ts";
 import { buildClientPackages } from "./client-packages.ts";
 import { buildContracts, deployContracts, deploymentFile, requireDeployment } from "./contracts.ts";
@@ -26,6 +27,7 @@ import type { StackPorts } from "./stack-ports.ts";
 import { compileSubgraph, renderDummySubgraph, renderSubgraph } from "./subgraph-build.ts";
 import { StackStoppedError, Supervisor } from "./supervisor.ts";
 import { townService } from "./town-service.ts";
+import { buildWebBundle } from "./web-bundle.ts";
 
 /** The services to start, and where. */
 export interface StackOptions {
@@ -177,11 +179,12 @@ class StackStart {
         : Promise.resolve();
     const mongo = this.#services.has("mongo") ? this.#startMongo() : Promise.resolve(this.#env["MONGODB_URI"]);
     const downloads = this.#services.has("api") ? this.#packClient() : Promise.resolve("");
+    const web = this.#services.has("api") ? this.#buildPages() : Promise.resolve("");
     // One failure causes others: report the first error, and handle its consequences here too.
     const parts = [contracts, chains, deployed, postgres ?? graph, graph] as const;
-    const [mongodbUri, downloadsDir] = await Promise.all([mongo, downloads, ...parts]);
+    const [mongodbUri, downloadsDir, webDir] = await Promise.all([mongo, downloads, web, ...parts]);
     const facts = await this.#infrastructureFacts(mongodbUri);
-    await this.#startApi(facts, downloadsDir);
+    await this.#startApi(facts, { downloadsDir, webDir });
     if (!this.#services.has("api")) return facts;
     const api = `http://127.0.0.1:${String(this.#ports.api)}`;
     const whole = { api, apiDocs: `${api}/docs`, ...facts };
@@ -232,6 +235,10 @@ class StackStart {
 
   async #packClient(): Promise<string> {
     return await this.#step("packages of the clients", () => buildClientPackages(CACHE_DIR, this.#run));
+  }
+
+  async #buildPages(): Promise<string> {
+    return await this.#step("web pages", () => buildWebBundle(CACHE_DIR, this.#run));
   }
 
   async #startPostgres(): Promise<LocalPostgres> {
@@ -315,7 +322,7 @@ class StackStart {
     };
   }
 
-  async #startApi(facts: StackFacts, downloadsDir: string): Promise<void> {
+  async #startApi(facts: StackFacts, built: Pick<ApiOptions, "downloadsDir" | "webDir">): Promise<void> {
     if (!this.#services.has("api") && !this.#services.has("worker")) return;
     const options = {
       port: this.#ports.api,
@@ -331,7 +338,7 @@ class StackStart {
           given(this.#env, `DEPLOYMENT_${suffix}`, join(ROOT, "deploy", "deployments", `${network}.json`)),
       ),
       searchDir: join(this.#dir, "search"),
-      downloadsDir,
+      ...built,
       secrets: loadSecrets(this.#dir),
     };
     const starting = [];

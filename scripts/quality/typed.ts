@@ -1,5 +1,7 @@
 // The checks that need types: tsc, eslint and unused members. They share one program, because each would otherwise read every
 // file and compute every type again.
+import { join } from "node:path";
+
 import { ESLint } from "eslint";
 import ts from "typescript";
 
@@ -14,19 +16,27 @@ Checks the types of all sources, lints them, and finds methods that nothing call
 readArguments(HELP, {});
 
 const ROOT = process.cwd();
-const { config } = ts.readConfigFile("tsconfig.json", (file) => ts.sys.readFile(file)) as { config: unknown };
-const { fileNames, options, errors } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
-// eslint's rules walk from a node to its parents.
-const host = ts.createCompilerHost(options, true);
-const program = ts.createProgram({ rootNames: fileNames, options, host, configFileParsingDiagnostics: errors });
 
-const diagnostics = [
-  ...program.getConfigFileParsingDiagnostics(),
-  ...program.getOptionsDiagnostics(),
-  ...program.getGlobalDiagnostics(),
-  ...program.getSyntacticDiagnostics(),
-  ...program.getSemanticDiagnostics(),
-];
+function programOf(folder: string): ts.Program {
+  const file = join(folder, "tsconfig.json");
+  const { config } = ts.readConfigFile(file, (path) => ts.sys.readFile(path)) as { config: unknown };
+  const { fileNames, options, errors } = ts.parseJsonConfigFileContent(config, ts.sys, folder);
+  // eslint's rules walk from a node to its parents.
+  const host = ts.createCompilerHost(options, true);
+  return ts.createProgram({ rootNames: fileNames, options, host, configFileParsingDiagnostics: errors });
+}
+
+const program = programOf(ROOT);
+/** The web pages have a browser's types, which nothing else may see. */
+const programs = [program, programOf(join(ROOT, "web"))];
+
+const diagnostics = programs.flatMap((one) => [
+  ...one.getConfigFileParsingDiagnostics(),
+  ...one.getOptionsDiagnostics(),
+  ...one.getGlobalDiagnostics(),
+  ...one.getSyntacticDiagnostics(),
+  ...one.getSemanticDiagnostics(),
+]);
 if (diagnostics.length > 0) {
   const names = {
     getCanonicalFileName: (name: string) => name,
@@ -38,7 +48,7 @@ if (diagnostics.length > 0) {
 
 const eslint = new ESLint({
   overrideConfig: [
-    { files: ["**/*.ts"], languageOptions: { parserOptions: { projectService: false, programs: [program] } } },
+    { files: ["**/*.{ts,tsx}"], languageOptions: { parserOptions: { projectService: false, programs } } },
   ],
 });
 const linted = await eslint.lintFiles(["."]);

@@ -13,7 +13,7 @@ const GROUP_SECONDS = 90;
  * a stack.
  */
 const sharingStageOf = (file: string): string | undefined =>
-  isNightFile(file) ? undefined : /^test\/(subgraph|api|sdk|tools|cli)\//.exec(file)?.[1];
+  isNightFile(file) ? undefined : /^test\/(subgraph|api|sdk|tools|cli|web)\//.exec(file)?.[1];
 
 /** Puts files of one stage together. The groups depend on the files alone, not on where and when they last ran. */
 export function groupsOf(files: readonly string[]): Group[] {

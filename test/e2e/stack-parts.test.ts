@@ -133,6 +133,7 @@ describe("the environment of the API", () => {
     deployments: networks("deployment.json"),
     searchDir: "search",
     downloadsDir: "downloads",
+    webDir: "web",
     secrets: { webhookSigningSecret: "the stack's own" },
   };
   const names = ["NODE_ENV", "PUBLIC_URL", "WEBHOOK_SIGNING_SECRET", "WEBHOOK_ALLOW_PRIVATE_HOSTS"];

@@ -36,6 +36,7 @@ const KEYLESS = [
   ...["GET /guides/{page}.md", "GET /llms.txt", "GET /robots.txt", "GET /.well-known/api-catalog"],
   ...["GET /feed.atom", "GET /sitemap.xml", "GET /sitemap-{name}.xml"],
   ...["GET /discovery/resources", "GET /.well-known/x402.json"],
+  ...["GET /", "GET /status", "GET /listings/{serviceId}", "GET /deals/{escrowId}", "GET /assets/{file}"],
 ];
 
 describe("the HTTP layer", () => {
@@ -103,7 +104,7 @@ describe("the HTTP layer", () => {
   describe("error", () => {
     it("[D33] an unknown route is a 404 not_found, even outside the API", async () => {
       for (const path of [
-        "/",
+        "/nothing",
         "/api",
         "/api/v1",
         "/api/v1/nothing",

@@ -1,0 +1,96 @@
+import { LRUCache } from "lru-cache";
+
+import { prepareText } from "../../http/prepared-text.ts";
+import type { PreparedText } from "../../http/prepared-text.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { BundleFolder } from "./bundle.ts";
+import type { Answer, PageAsset, PagePlan, RenderedPage, Site, WebBundle } from "./bundle.ts";
+
+/** How long a page is shown again as it is (issue: ten seconds). */
+const KEPT_MS = 10_000;
+/** Pages that are kept, so that strangers who ask for many don't fill the memory. */
+const KEPT_PAGES = 300;
+const OK = 200;
+const NOT_FOUND = 404;
+
+/** A page as it is sent. */
+export interface Page {
+  status: number;
+  html: PreparedText;
+}
+
+/** Asks the API itself, on behalf of a client by its address. The first request counts for the client. */
+export type AskApi = (paths: Readonly<Record<string, string>>, ip: string) => Promise<Record<string, Answer>>;
+
+/** Dependencies of the pages. */
+export interface PagesOptions {
+  dir: string;
+  publicUrl: string;
+  version: string;
+  clock: Clock;
+}
+
+/** The web pages, rendered by the bundle from the API's own answers. It knows nothing about what is on them. */
+export class Pages {
+  readonly #folder: BundleFolder;
+  readonly #options: PagesOptions;
+  readonly #kept = new LRUCache<string, { until: number; page: Promise<Page> }>({ max: KEPT_PAGES });
+
+  constructor(options: PagesOptions) {
+    this.#folder = new BundleFolder(options.dir);
+    this.#options = options;
+  }
+
+  /** The page at an address: 404 for one that isn't a page's. Undefined until the bundle is built. */
+  async read(pathname: string, search: string, ip: string, ask: AskApi): Promise<Page | undefined> {
+    const bundle = await this.#folder.read();
+    if (bundle === undefined) return undefined;
+    const plan = bundle.renderer.plan(pathname, search);
+    if (plan === undefined) return this.problem(NOT_FOUND);
+    const now = this.#options.clock.now().getTime();
+    const kept = this.#kept.get(plan.address);
+    if (kept !== undefined && kept.until > now) {
+      const page = await kept.page.catch(() => undefined);
+      // What another client's limit or an outage made of it is no answer for this one.
+      if (page !== undefined && isKept(page)) return page;
+    }
+    const page = this.#render(bundle, plan, ip, ask);
+    this.#kept.set(plan.address, { until: now + KEPT_MS, page });
+    const forget = () => {
+      if (this.#kept.peek(plan.address)?.page === page) this.#kept.delete(plan.address);
+    };
+    page.then((rendered) => {
+      if (!isKept(rendered)) forget();
+    }, forget);
+    return page;
+  }
+
+  /** The page of an error. Undefined until the bundle is built. */
+  async problem(status: number, retryAfterSeconds?: number): Promise<Page | undefined> {
+    const bundle = await this.#folder.read();
+    return bundle && prepare(bundle.renderer.renderProblem({ status, retryAfterSeconds, site: this.#siteOf(bundle) }));
+  }
+
+  /** A file that pages load: undefined for an unknown name, and until the bundle is built. */
+  async asset(file: string): Promise<PageAsset | undefined> {
+    return (await this.#folder.read())?.assets.get(file);
+  }
+
+  async #render(bundle: WebBundle, { address, requests }: PagePlan, ip: string, ask: AskApi): Promise<Page> {
+    const answers = await ask(requests, ip);
+    return prepare(bundle.renderer.render({ address, answers, site: this.#siteOf(bundle) }));
+  }
+
+  #siteOf({ facts: assets }: WebBundle): Site {
+    const { publicUrl, version } = this.#options;
+    return { publicUrl, version, assets };
+  }
+}
+
+function isKept({ status }: Page): boolean {
+  return status === OK || status === NOT_FOUND;
+}
+
+async function prepare({ status, html }: RenderedPage): Promise<Page> {
+  return { status, html: await prepareText(html, { isQuick: true }) };
+}

@@ -1,0 +1,106 @@
+import { z } from "zod";
+
+import { defineRoute } from "../../http/define-route.ts";
+import type { RawResult, RouteRequest } from "../../http/define-route.ts";
+import { ApiError } from "../../http/errors.ts";
+import { BUILD_COMMAND } from "./bundle.ts";
+import { assetAnswer, pageAnswer } from "./page-answer.ts";
+import type { AskApi, Pages } from "./pages.ts";
+
+/** Dependencies of the routes of web pages. */
+export interface PagesDeps {
+  pages: Pages;
+  /** Answers the requests that a page is made of, in this process. */
+  askApi: AskApi;
+}
+
+const TEXT_LENGTH = 200;
+/** A person who follows a broken link sees a page, not the error of a schema: the page itself says what it takes. */
+const lenient = z.string().max(TEXT_LENGTH).optional().catch(undefined);
+const query = z.object({ window: lenient, network: lenient });
+const id = z.string().min(1).max(TEXT_LENGTH);
+
+const shared = {
+  scope: "none",
+  method: "GET",
+  tag: "Documentation",
+  audience: "people",
+  auth: "none",
+  // A kept page costs next to nothing. The requests that a new one is made of count for whoever asks.
+  limitClass: "unlimited",
+  budget: "none",
+} as const;
+
+const pageSpec = {
+  ...shared,
+  query,
+  produces: ["text/html"],
+  responses: { 200: z.string(), 304: z.undefined(), 404: z.string() },
+  errors: ["pages_not_built", "rate_limit_exceeded"],
+} as const;
+
+type PageRequest = Pick<RouteRequest<"none", unknown, z.output<typeof query>, undefined>, "query" | "headers" | "ip">;
+
+async function answerPage(
+  pathname: string,
+  { query: { window, network }, headers, ip }: PageRequest,
+  { pages, askApi }: PagesDeps,
+): Promise<RawResult> {
+  const search = new URLSearchParams(
+    Object.entries({ window, network }).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+  const page = await pages.read(pathname, search.toString(), ip, askApi);
+  if (page === undefined) throw new ApiError("pages_not_built", { details: { command: BUILD_COMMAND } });
+  return pageAnswer(page, headers);
+}
+
+const marketPage = defineRoute({
+  ...pageSpec,
+  name: "pages.market",
+  path: "/",
+  summary: "The market as a web page",
+}).handle((request, deps: PagesDeps) => answerPage("/", request, deps));
+
+const statusPage = defineRoute({
+  ...pageSpec,
+  name: "pages.status",
+  path: "/status",
+  summary: "The state of the service as a web page",
+}).handle((request, deps: PagesDeps) => answerPage("/status", request, deps));
+
+const listingPage = defineRoute({
+  ...pageSpec,
+  name: "pages.listing",
+  path: "/listings/{serviceId}",
+  params: z.strictObject({ serviceId: id }),
+  summary: "A listing as a web page",
+}).handle((request, deps: PagesDeps) =>
+  answerPage(`/listings/${encodeURIComponent(request.params.serviceId)}`, request, deps),
+);
+
+const dealPage = defineRoute({
+  ...pageSpec,
+  name: "pages.deal",
+  path: "/deals/{escrowId}",
+  params: z.strictObject({ escrowId: id }),
+  summary: "A deal as a web page",
+}).handle((request, deps: PagesDeps) =>
+  answerPage(`/deals/${encodeURIComponent(request.params.escrowId)}`, request, deps),
+);
+
+const assetFile = defineRoute({
+  ...shared,
+  name: "pages.asset",
+  path: "/assets/{file}",
+  summary: "A script or a style of the web pages",
+  produces: ["text/javascript", "text/css", "image/svg+xml", "image/png"],
+  params: z.strictObject({ file: id }),
+  responses: { 200: z.string() },
+  errors: ["not_found"],
+}).handle(async ({ params: { file }, headers }, { pages }: PagesDeps) => {
+  const asset = await pages.asset(file);
+  if (asset === undefined) throw new ApiError("not_found", { details: { file } });
+  return assetAnswer(asset, headers);
+});
+
+export const pageRoutes = [marketPage, statusPage, listingPage, dealPage, assetFile];

@@ -1,0 +1,37 @@
+// Run by web-bundle.ts as a process of its own: builds web/ into a folder, for `WEB_DIR`.
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+
+import { build } from "vite";
+
+import { ROOT } from "./paths.ts";
+
+const CONFIG = join(ROOT, "web", "vite.config.ts");
+
+/** What Vite says about the entry that every page loads. */
+type ViteManifest = Record<string, { file: string; css?: string[]; isEntry?: boolean }>;
+
+const outDir = process.argv[2];
+if (outDir === undefined) throw new Error("The folder of the bundle is missing");
+const client = join(outDir, "client");
+await build({ configFile: CONFIG, build: { outDir: client } });
+await build({ configFile: CONFIG, build: { outDir: join(outDir, "server"), ssr: true } });
+
+const described = join(client, ".vite");
+const manifest = JSON.parse(readFileSync(join(described, "manifest.json"), "utf8")) as ViteManifest;
+const entry = Object.values(manifest).find(({ isEntry }) => isEntry === true);
+if (entry === undefined) throw new Error("Vite built no entry");
+rmSync(described, { recursive: true });
+
+for (const name of readdirSync(join(client, "assets"))) {
+  const file = join(client, "assets", name);
+  const content = readFileSync(file);
+  const quality = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
+  writeFileSync(`${file}.br`, brotliCompressSync(content, { params: quality }));
+  writeFileSync(`${file}.gz`, gzipSync(content, { level: constants.Z_BEST_COMPRESSION }));
+}
+// The last file: a folder that has it is complete.
+const facts = { script: `/${entry.file}`, styles: (entry.css ?? []).map((file) => `/${file}`) };
+writeFileSync(join(outDir, "manifest.json"), `${JSON.stringify(facts)}\n`);

@@ -1,0 +1,230 @@
+// The web pages in a real browser, over an API with listings.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { gzipSync } from "node:zlib";
+
+import { assert } from "chai";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+
+import { listingBody, startTestApi } from "../fixtures/api.ts";
+import type { TestAgent, TestApi } from "../fixtures/api.ts";
+import { openBrowser, openPage } from "../fixtures/browser.ts";
+import type { WatchedPage } from "../fixtures/browser.ts";
+import { randomMarket, storeMarket } from "../fixtures/market.ts";
+import { buildPages } from "../fixtures/page-bundle.ts";
+import { seededRandom } from "../fixtures/random.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const WIDTHS = [360, 390, 1_366, 1_920];
+const HEIGHT = 800;
+// Run inside of the browser, whose types the tests don't have.
+const OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+/** Where the focus is; empty if it can't be seen. */
+const FOCUSED = `(({ activeElement: active }) =>
+  getComputedStyle(active).outlineStyle === "none" ? "" : (active.getAttribute("href") ?? active.textContent))(document)`;
+const SCRIPT_BYTES = 60_000;
+/** Everything that a stranger may write into a listing to get out of its text. */
+const HOSTILE = {
+  title: `<script>alert(1)</script>${"W".repeat(75)}`,
+  description:
+    `</script><script>alert(2)</script> <img src=x onerror=alert(3)> javascript:alert(4) ` +
+    `https://elsewhere.test/ zero\u200bwidth ${"x".repeat(1_500)}`,
+};
+
+describe("the web pages in a browser", () => {
+  let api: TestApi;
+  let browser: Browser;
+  let seller: TestAgent;
+  let listing: string;
+  let hostile: string;
+
+  before(async () => {
+    const webDir = await buildPages();
+    api = await startTestApi({ env: { webDir } });
+    seller = await api.registerAgent({ agentName: "Ledger Lines" });
+    const list = async (fields: Record<string, unknown>): Promise<string> => {
+      const answer = await api.request("POST", "/api/v1/services", { key: seller.apiKey, body: listingBody(fields) });
+      assert.strictEqual(answer.status, 201, answer.text);
+      return answer.body.data.id as string;
+    };
+    listing = await list({ title: "Token risk report" });
+    hostile = await list(HOSTILE);
+    const block = await api.container.chains["base-sepolia"].head();
+    await storeMarket(api, "base-sepolia", randomMarket(seededRandom(), block.timestamp, 300), block.number);
+    await api.container.features.analytics.market["base-sepolia"].step();
+    browser = await openBrowser();
+  });
+  after(async () => {
+    await browser.close();
+    await api.close();
+  });
+
+  /** Opens a path, and closes the page afterwards. Nothing may have gone wrong on it. */
+  const on = async (
+    path: string,
+    look: (page: Page, watched: WatchedPage) => Promise<void>,
+    options: BrowserContextOptions = {},
+  ): Promise<void> => {
+    const watched = await openPage(browser, api.url, { viewport: { width: 1_366, height: HEIGHT }, ...options });
+    try {
+      await watched.page.goto(api.url + path);
+      if (options.javaScriptEnabled !== false) await isAlive(watched.page);
+      await look(watched.page, watched);
+    } finally {
+      await watched.close();
+    }
+    assert.deepEqual(watched.faults, [], path);
+  };
+
+  /** Until then, a page has only what the server wrote. */
+  const isAlive = (page: Page): Promise<void> => page.locator("button.copy").first().waitFor();
+
+  const assertFits = async (page: Page, path: string): Promise<void> => {
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: HEIGHT });
+      const overflow = await page.evaluate<number>(OVERFLOW);
+      assert.strictEqual(overflow, 0, `${path} at ${width} pixels`);
+    }
+    assert.strictEqual(await page.locator("h1").count(), 1, "what the server wrote was taken over");
+  };
+
+  const assertAccessible = async (page: Page, path: string): Promise<void> => {
+    // By the debugger: the page's own policy lets nobody add a script.
+    await page.evaluate(AXE);
+    const violations = await page.evaluate(async () => {
+      const { axe } = globalThis as unknown as { axe: { run: () => Promise<{ violations: any[] }> } };
+      const found = await axe.run();
+      return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node: any) => node.html).join(" | ")}`);
+    });
+    assert.deepEqual(violations, [], path);
+  };
+
+  const paths = (): Record<string, string> => ({
+    market: "/",
+    listing: `/listings/${listing}`,
+    hostile: `/listings/${hostile}`,
+  });
+
+  for (const name of ["market", "listing", "hostile"]) {
+    for (const colorScheme of ["light", "dark"] as const) {
+      it(`show the ${name} page without a fault, accessibly and in every width, ${colorScheme}`, async () => {
+        const path = paths()[name] ?? "";
+        await on(
+          path,
+          async (page) => {
+            await assertAccessible(page, path);
+            await assertFits(page, path);
+          },
+          { colorScheme },
+        );
+      });
+    }
+  }
+
+  it("lead from the market to a listing by the keyboard alone", async () => {
+    await on("/", async (page) => {
+      const links = await page.locator("a[href], button").count();
+      const reached = new Set<string>();
+      for (let pressed = 0; pressed < links; pressed += 1) {
+        await page.keyboard.press("Tab");
+        const at = await page.evaluate<string>(FOCUSED);
+        reached.add(at);
+        if (at === `/listings/${listing}`) break;
+      }
+      assert.include([...reached], `/listings/${listing}`);
+      assert.notInclude([...reached], "", "the focus can't be seen");
+      await page.keyboard.press("Enter");
+      await page.waitForURL(`**/listings/${listing}`);
+      assert.match(await page.title(), /^Token risk report · /);
+    });
+  });
+
+  it("show a hostile listing as text", async () => {
+    for (const path of ["/", `/listings/${hostile}`]) {
+      await on(path, async (page) => {
+        const text = await page.locator("main").innerText();
+        assert.include(text, "<script>alert(1)</script>");
+        assert.include(text, "1 hidden character removed".slice(0, path === "/" ? 0 : undefined));
+        const written = await page.locator("main script, main img[src='x'], main a[href^='https://elsewhere']").count();
+        assert.strictEqual(written, 0);
+        assert.strictEqual(await page.locator("script").count(), 2, "the page's own");
+      });
+    }
+  });
+
+  it("can be read without JavaScript", async () => {
+    await on(
+      "/",
+      async (page) => {
+        assert.include(await page.locator("#newest + *").innerText(), "Token risk report");
+        assert.match(await page.getByLabel("Base Sepolia").innerText(), /Volume\s+\$\d/);
+        await page.getByRole("link", { name: "30 days" }).click();
+        await page.waitForURL("**/?window=30d");
+        assert.strictEqual(
+          await page.locator("[aria-label='Window of the figures'] [aria-current]").innerText(),
+          "30 days",
+        );
+      },
+      { javaScriptEnabled: false },
+    );
+  });
+
+  it("switch the window without being loaded again, and go back", async () => {
+    await on("/", async (page) => {
+      await page.evaluate(() => {
+        (globalThis as unknown as { kept: boolean }).kept = true;
+      });
+      const current = page.locator("[aria-label='Window of the figures'] [aria-current]");
+      await page.getByRole("link", { name: "24 hours" }).click();
+      await current.filter({ hasText: "24 hours" }).waitFor();
+      assert.match(page.url(), /\/\?window=24h$/);
+      await page.goBack();
+      await current.filter({ hasText: "7 days" }).waitFor();
+      assert.isTrue(await page.evaluate(() => (globalThis as unknown as { kept: boolean }).kept));
+    });
+  });
+
+  it("say since when they are old once the service doesn't answer, and go on when it does", async () => {
+    const { page, close } = await openPage(browser, api.url);
+    await page.clock.install();
+    await page.goto(api.url);
+    await isAlive(page);
+    const notice = page.getByText("The service doesn't answer. What you see is from");
+    await page.route("**/api/v1/market/**", (route) => route.abort());
+    await page.clock.runFor(31_000);
+    await notice.waitFor();
+    assert.include(await page.locator("#newest + *").innerText(), "Token risk report");
+    await page.unroute("**/api/v1/market/**");
+    await page.clock.runFor(31_000);
+    await notice.waitFor({ state: "detached" });
+    await close();
+  });
+
+  it("say in the HTML what they are, for crawlers and whoever shares the address", async () => {
+    const html = await (await fetch(`${api.url}/listings/${listing}`)).text();
+    assert.match(html, /<title>Token risk report · Agent marketplace<\/title>/);
+    assert.include(html, `<link rel="canonical" href="https://market.test/listings/${listing}">`);
+    assert.match(html, /<meta name="description" content="2\.5 USDC per request on Base Sepolia\. Matches incoming/);
+    const market = await (await fetch(`${api.url}/?window=24h&utm_source=mail`)).text();
+    assert.include(market, `<link rel="canonical" href="https://market.test/?window=24h">`);
+  });
+
+  it("are 404 for what isn't there, as a page that leads on", async () => {
+    for (const path of ["/nothing-here", "/listings/lst_none", "/listings/%3Cscript%3E"]) {
+      const answer = await fetch(api.url + path, { headers: { accept: "text/html" } });
+      assert.strictEqual(answer.status, 404, path);
+      const html = await answer.text();
+      assert.include(html, "There is nothing at this address");
+      assert.include(html, '<meta name="robots" content="noindex">');
+    }
+  });
+
+  it("load at most 60 kB of script", async () => {
+    const html = await (await fetch(api.url)).text();
+    const scripts = [...html.matchAll(/<script[^>]* src="([^"]+)"/g)].map(([, src]) => src ?? "");
+    assert.isNotEmpty(scripts);
+    const files = await Promise.all(scripts.map(async (src) => (await fetch(api.url + src)).arrayBuffer()));
+    const bytes = files.reduce((sum, file) => sum + gzipSync(Buffer.from(file)).length, 0);
+    assert.isAtMost(bytes, SCRIPT_BYTES);
+  });
+});

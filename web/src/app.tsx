@@ -1,0 +1,23 @@
+import type { Answers } from "./data/answers.ts";
+import type { Route } from "./data/route.ts";
+import type { Site } from "./data/site.ts";
+import { ListingPage } from "./pages/listing.tsx";
+import { MarketPage } from "./pages/market.tsx";
+import { Frame } from "./parts/frame.tsx";
+
+/** What a page shows. */
+export interface View {
+  route: Route;
+  answers: Answers;
+  site: Site;
+}
+
+/** A whole page: the same on the server and in the browser. */
+export function App({ route, answers, site }: View) {
+  return (
+    <Frame site={site} current={route.address.split("?")[0] ?? ""}>
+      {route.page === "market" && <MarketPage answers={answers} window={route.subject} site={site} />}
+      {route.page === "listing" && <ListingPage answers={answers} site={site} />}
+    </Frame>
+  );
+}

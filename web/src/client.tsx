@@ -1,0 +1,9 @@
+import { hydrate } from "preact";
+
+import type { PageState } from "./data/site.ts";
+import { LivePage } from "./live-page.tsx";
+import "./style/style.css";
+
+const root = document.querySelector("#page");
+const state = document.querySelector("#state")?.textContent;
+if (root !== null && typeof state === "string") hydrate(<LivePage state={JSON.parse(state) as PageState} />, root);

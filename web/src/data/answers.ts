@@ -1,0 +1,89 @@
+// What the API's public routes answer, as far as the pages use it.
+
+export type Network = "base-sepolia" | "base";
+
+/** An answer as server and browser keep it. */
+export interface Answer {
+  status: number;
+  body: unknown;
+}
+
+/** The answers that a page is made of, by name. */
+export type Answers = Readonly<Record<string, Answer>>;
+
+/** Figures of deals that ended. Amounts are decimal strings of US dollars. */
+export interface Figures {
+  deals: number;
+  volumeUsd: string;
+  disputed: number;
+  disputeRate: number | null;
+  medianDealUsd: string | null;
+  medianUnitPriceUsd: string | null;
+  medianSecondsToDeliver: number | null;
+  medianSecondsToRelease: number | null;
+  excluded: { deals: number; volumeUsd: string };
+}
+
+/** `GET /api/v1/market/figures`. */
+export interface MarketFigures {
+  window: string;
+  networks: readonly {
+    network: Network;
+    computedAt: string;
+    end: string;
+    indexedBlock: number;
+    total: Figures;
+    categories: readonly (Figures & { category: string | null })[];
+  }[];
+}
+
+/** A listing as anyone may see it. */
+export interface Listing {
+  serviceId: string;
+  title: string;
+  description: string;
+  category: string;
+  price: number;
+  priceUnit: string;
+  currency: string;
+  network: Network;
+  deliveryType: string;
+  callbackRequired: boolean;
+  sellerAgentId: string;
+  sellerAddress: string;
+  discoveryScore: number;
+}
+
+/** `GET /api/v1/market/listings/{serviceId}`. */
+export interface ListingDetails extends Listing {
+  seller: {
+    agentId: string;
+    walletAddress: string;
+    name: string;
+    description: string | null;
+    scores: Readonly<Record<Network, number>>;
+  };
+  /** Null while there are few. */
+  outcomes: { released: number; resolved: number; refunded: number; abandoned: number } | null;
+}
+
+/** Data of an answer, or why there are none. */
+export type Loaded<Data> =
+  | { kind: "there"; data: Data }
+  | { kind: "missing" }
+  | { kind: "refused"; status: number }
+  | { kind: "unavailable"; status: number };
+
+const OK = 200;
+const NOT_FOUND = 404;
+const FIRST_SERVER_ERROR = 500;
+
+/** Reads an answer's data from its envelope. */
+export function loaded<Data>(answer: Answer | undefined): Loaded<Data> {
+  if (answer === undefined) return { kind: "unavailable", status: 0 };
+  const { status, body } = answer;
+  if (status === OK) return { kind: "there", data: (body as { data: Data }).data };
+  if (status === NOT_FOUND) return { kind: "missing" };
+  if (status >= FIRST_SERVER_ERROR || status === 0) return { kind: "unavailable", status };
+  return { kind: "refused", status };
+}

@@ -1,0 +1,50 @@
+import { WINDOWS } from "./windows.ts";
+
+/** The page at an address, and the API's answers that it needs. */
+export interface Route {
+  page: "market" | "listing" | "deal" | "status";
+  /** The canonical path and search. */
+  address: string;
+  /** The window of the market's figures, or the id in the path. */
+  subject: string;
+  /** Paths of the API by name. */
+  requests: Readonly<Record<string, string>>;
+}
+
+const API = "/api/v1/market";
+const LISTED = 8;
+const LISTING_ID = /^\/listings\/([A-Za-z0-9_-]{1,64})$/;
+
+/** Finds the page at an address. @returns undefined for an address that is no page's */
+export function routeOf(pathname: string, search: string): Route | undefined {
+  if (pathname === "/") return marketRoute(new URLSearchParams(search));
+  const listing = LISTING_ID.exec(pathname)?.[1];
+  if (listing !== undefined) return listingRoute(listing);
+  return undefined;
+}
+
+function marketRoute(search: URLSearchParams): Route {
+  const given = search.get("window") ?? "";
+  const window = WINDOWS.find(({ id }) => id === given)?.id ?? DEFAULT_WINDOW;
+  return {
+    page: "market",
+    address: window === DEFAULT_WINDOW ? "/" : `/?window=${window}`,
+    subject: window,
+    requests: {
+      figures: `${API}/figures?window=${window}`,
+      newest: `${API}/listings?sort=newest&limit=${LISTED}`,
+      trusted: `${API}/listings?sort=trusted&limit=${LISTED}`,
+    },
+  };
+}
+
+function listingRoute(serviceId: string): Route {
+  return {
+    page: "listing",
+    address: `/listings/${serviceId}`,
+    subject: serviceId,
+    requests: { listing: `${API}/listings/${serviceId}` },
+  };
+}
+
+const DEFAULT_WINDOW = "7d";

@@ -1,0 +1,13 @@
+/** Facts of the service that pages show. */
+export interface Site {
+  /** Without a trailing slash. */
+  publicUrl: string;
+  version: string;
+}
+
+/** What the server gives the browser to go on with. */
+export interface PageState {
+  address: string;
+  answers: Readonly<Record<string, { status: number; body: unknown }>>;
+  site: Site;
+}

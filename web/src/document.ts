@@ -1,0 +1,67 @@
+import type { Head } from "./head.ts";
+import type { PageState, Site } from "./data/site.ts";
+
+/** Addresses of the files that every page loads. */
+export interface Assets {
+  script: string;
+  styles: readonly string[];
+}
+
+/** The parts of a page as it is sent. */
+export interface DocumentParts {
+  head: Head;
+  /** Canonical path and search; undefined for a page that nobody should find again. */
+  address: string | undefined;
+  /** Rendered content. */
+  body: string;
+  /** What the browser goes on with; undefined for a page that stays as it is. */
+  state: PageState | undefined;
+  site: Site & { assets: Assets };
+  icon: string;
+}
+
+/** The whole HTML of a page. */
+export function htmlDocument({ head, address, body, state, site, icon }: DocumentParts): string {
+  const { publicUrl, assets } = site;
+  const canonical = address === undefined ? undefined : escapeHtml(`${publicUrl}${address}`);
+  const [title, description] = [escapeHtml(head.title), escapeHtml(head.description)];
+  const lines = [
+    "<!doctype html>",
+    '<html lang="en">',
+    "<head>",
+    '<meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    `<title>${title}</title>`,
+    `<meta name="description" content="${description}">`,
+    '<meta name="color-scheme" content="light dark">',
+    ...(canonical === undefined
+      ? ['<meta name="robots" content="noindex">']
+      : [
+          `<link rel="canonical" href="${canonical}">`,
+          `<meta property="og:title" content="${title}">`,
+          `<meta property="og:description" content="${description}">`,
+          `<meta property="og:url" content="${canonical}">`,
+          '<meta property="og:type" content="website">',
+        ]),
+    `<link rel="icon" href="${icon}" type="image/svg+xml">`,
+    ...assets.styles.map((file) => `<link rel="stylesheet" href="${escapeHtml(file)}">`),
+    ...(state === undefined ? [] : [`<script type="module" src="${escapeHtml(assets.script)}"></script>`]),
+    "</head>",
+    "<body>",
+    `<div id="page">${body}</div>`,
+    ...(state === undefined ? [] : [`<script type="application/json" id="state">${dataBlock(state)}</script>`]),
+    "</body>",
+    "</html>",
+    "",
+  ];
+  return lines.join("\n");
+}
+
+/** JSON that ends no element, whatever text is in it. */
+export function dataBlock(data: unknown): string {
+  return JSON.stringify(data).replaceAll("<", String.raw`\u003c`);
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+}

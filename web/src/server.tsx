@@ -1,0 +1,74 @@
+import { renderToString } from "preact-render-to-string";
+
+import { App } from "./app.tsx";
+import type { Answers } from "./data/answers.ts";
+import { routeOf } from "./data/route.ts";
+import type { Site } from "./data/site.ts";
+import { htmlDocument } from "./document.ts";
+import type { Assets } from "./document.ts";
+import { headOf, titled } from "./head.ts";
+import icon from "./icon.svg";
+import { problemWords, ProblemPage } from "./pages/problem.tsx";
+import { Frame } from "./parts/frame.tsx";
+
+type ServedSite = Site & { assets: Assets };
+
+/** A page with its status. */
+export interface Rendered {
+  status: number;
+  html: string;
+}
+
+const OK = 200;
+/** Statuses of answers, the first of which decides about the page: nothing is there, asked too often. */
+const DECISIVE = [404, 429];
+
+/** What an address needs before it can be rendered. @returns undefined for an address that is no page's */
+export function plan(
+  pathname: string,
+  search: string,
+): { address: string; requests: Readonly<Record<string, string>> } | undefined {
+  const route = routeOf(pathname, search);
+  return route && { address: route.address, requests: route.requests };
+}
+
+/** Renders the page at an address from the API's answers. @throws Error for an address that is no page's */
+export function render({ address, answers, site }: { address: string; answers: Answers; site: ServedSite }): Rendered {
+  const [pathname = "", search = ""] = address.split("?");
+  const route = routeOf(pathname, search);
+  if (route === undefined) throw new Error(`${address} is no page`);
+  const statuses = Object.values(answers).map(({ status }) => status);
+  const status = statuses.find((one) => DECISIVE.includes(one));
+  if (status !== undefined) return renderProblem({ status, site });
+  const shown = { publicUrl: site.publicUrl, version: site.version };
+  const html = htmlDocument({
+    head: headOf(route, answers),
+    address: route.address,
+    body: renderToString(<App route={route} answers={answers} site={shown} />),
+    state: { address: route.address, answers, site: shown },
+    site,
+    icon,
+  });
+  // What is unavailable is said on the page, and nobody keeps it.
+  return { status: statuses.some((one) => one !== OK) ? 503 : OK, html };
+}
+
+/** Renders the page of an error. */
+export function renderProblem({
+  status,
+  retryAfterSeconds,
+  site,
+}: {
+  status: number;
+  retryAfterSeconds?: number | undefined;
+  site: ServedSite;
+}): Rendered {
+  const { title, text } = problemWords(status, retryAfterSeconds);
+  const body = renderToString(
+    <Frame site={site} current="">
+      <ProblemPage status={status} retryAfterSeconds={retryAfterSeconds} />
+    </Frame>,
+  );
+  const head = { title: titled(title), description: text };
+  return { status, html: htmlDocument({ head, address: undefined, body, state: undefined, site, icon }) };
+}
