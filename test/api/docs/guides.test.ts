@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -154,6 +154,26 @@ describe("the guides", () => {
       const { body } = await api.request("GET", "/openapi.json");
       assert.strictEqual((await api.request("GET", body.externalDocs.url as string)).status, 200);
     });
+  });
+
+  it("are all in the image, whose folder of documentation has what the Dockerfile copies", () => {
+    const copied = /^COPY (docs\/.+)$/gm;
+    const names = [...readFileSync("Dockerfile", "utf8").matchAll(copied)].flatMap(([, line = ""]) =>
+      line.split(" ").slice(0, -1),
+    );
+    const ignored = readFileSync(".dockerignore", "utf8").split("\n");
+    assert.includeMembers(
+      ignored,
+      names.map((name) => `!${name}`),
+    );
+    const image = mkdtempSync(join(tmpdir(), "image-"));
+    try {
+      for (const name of names) cpSync(name, join(image, name), { recursive: true });
+      const inImage = new Guides({ root: join(image, "docs") }).list();
+      assert.deepEqual(inImage, new Guides({ root: "docs" }).list());
+    } finally {
+      rmSync(image, { recursive: true, force: true });
+    }
   });
 
   describe("from pages with markup", () => {
