@@ -230,13 +230,16 @@ const WIRING: {
     standings: agents.standings,
     transactions: transactions.models.transactions,
   }),
-  market: ({ agents, analytics, listings, transactions }) => ({
+  market: ({ agents, analytics, health, listings, transactions }, { env }) => ({
     figures: analytics.models.figures,
     listings: listings.models.listings,
     transactions: transactions.models.transactions,
     models: agents.models,
     standings: agents.standings,
     directory: agents.directory,
+    chainNow: (network) => transactions.reader.chainNow(network),
+    readiness: health.services.readiness,
+    confirmations: env.confirmations,
   }),
   health: ({ discovery, chainFollower, disputes, keeper, outbox }) => ({
     search: discovery.state,

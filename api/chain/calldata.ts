@@ -69,10 +69,12 @@ export function createEscrowCall(target: CallTarget, terms: EscrowTerms): Contra
   return escrowCall(target, data, "Deposit the token in escrow for the seller");
 }
 
+const SUBMIT_DELIVERY = "Commit to the delivery; the dispute window starts";
+
 /** Commits the seller to a delivery. */
 export function submitDeliveryCall(target: CallTarget, escrowId: Hex, proofHash: Hex): ContractCall {
   const data = encodeFunctionData({ abi: escrowAbi, functionName: "submitDelivery", args: [escrowId, proofHash] });
-  return escrowCall(target, data, "Commit to the delivery; the dispute window starts");
+  return escrowCall(target, data, SUBMIT_DELIVERY);
 }
 
 /** The moves that take only the escrow id, each with its description. */
@@ -87,6 +89,14 @@ const MOVES = {
 
 /** Name of a move that takes only the escrow id. */
 export type EscrowMove = keyof typeof MOVES;
+
+/** Name of a move after the funding. */
+export type PartyMove = EscrowMove | "submitDelivery";
+
+/** A plain description of a move, the same as that of its call. */
+export function describeMove(move: PartyMove): string {
+  return move === "submitDelivery" ? SUBMIT_DELIVERY : MOVES[move];
+}
 
 /** Calldata of a move that takes only the escrow id. */
 export function moveCall(target: CallTarget, move: EscrowMove, escrowId: Hex): ContractCall {

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { z } from "zod";
 
 import { CachedAnswers } from "../../http/cached-answers.ts";
+import type { Network } from "../../config/constants.ts";
 import type { RawResult } from "../../http/define-route.ts";
 import { ApiError } from "../../http/errors.ts";
 import { encodeCursor } from "../../http/query-params.ts";
@@ -14,13 +15,17 @@ import { presentPublicListing } from "../discovery/public-listing.ts";
 import { toListing } from "../listings/listing.ts";
 import type { TransactionModel } from "../transactions/model.ts";
 import { countOutcomes } from "./outcomes.ts";
+import { readPublicDeal } from "./public-deals.ts";
+import type { PublicDealsDeps } from "./public-deals.ts";
 import { listPublicly } from "./public-listings.ts";
 import type { PublicListingsDeps } from "./public-listings.ts";
-import { listingAnswer, listingsAnswer } from "./schemas.ts";
+import { readPublicStatus } from "./public-status.ts";
+import type { PublicStatusDeps } from "./public-status.ts";
+import { dealAnswer, listingAnswer, listingsAnswer, statusAnswer } from "./schemas.ts";
 import type { figuresQuery, ListingsQuery } from "./schemas.ts";
 
 /** Dependencies of the public answers. */
-export interface PublicMarketOptions extends PublicListingsDeps {
+export interface PublicMarketOptions extends PublicListingsDeps, PublicDealsDeps, PublicStatusDeps {
   figures: MarketModel;
   transactions: TransactionModel;
   directory: Pick<AgentDirectory, "byId">;
@@ -31,9 +36,11 @@ export interface PublicMarketOptions extends PublicListingsDeps {
 export interface PublicMarketTimings {
   /** Of figures and listings. */
   publicAnswerMs: number;
+  /** Of what moves with each block: deals and the status. */
+  publicBlockMs: number;
 }
 
-export const PUBLIC_MARKET_TIMINGS: PublicMarketTimings = { publicAnswerMs: 5_000 };
+export const PUBLIC_MARKET_TIMINGS: PublicMarketTimings = { publicAnswerMs: 5_000, publicBlockMs: 2_000 };
 
 /** Answers that are kept. A page of a hundred long listings has a megabyte, anything else some kilobytes. */
 const MOST_LISTS = 30;
@@ -45,6 +52,8 @@ export class PublicMarket {
   readonly #figures: CachedAnswers<typeof marketAnswer>;
   readonly #lists: CachedAnswers<typeof listingsAnswer>;
   readonly #listings: CachedAnswers<typeof listingAnswer>;
+  readonly #deals: CachedAnswers<typeof dealAnswer>;
+  readonly #status: CachedAnswers<typeof statusAnswer>;
 
   constructor(options: PublicMarketOptions) {
     this.#options = options;
@@ -52,6 +61,9 @@ export class PublicMarket {
     this.#figures = new CachedAnswers({ schema: marketAnswer, maxAgeMs, maxEntries: MOST_LISTS });
     this.#lists = new CachedAnswers({ schema: listingsAnswer, maxAgeMs, maxEntries: MOST_LISTS });
     this.#listings = new CachedAnswers({ schema: listingAnswer, maxAgeMs, maxEntries: MOST_ENTRIES });
+    const blockMs = options.timings.publicBlockMs;
+    this.#deals = new CachedAnswers({ schema: dealAnswer, maxAgeMs: blockMs, maxEntries: MOST_ENTRIES });
+    this.#status = new CachedAnswers({ schema: statusAnswer, maxAgeMs: blockMs, maxEntries: 1 });
   }
 
   figures(query: z.output<typeof figuresQuery>, requested: IncomingHttpHeaders): Promise<RawResult> {
@@ -72,6 +84,15 @@ export class PublicMarket {
   /** An active listing. @throws ApiError `not_found` */
   listing(id: string, requested: IncomingHttpHeaders): Promise<RawResult> {
     return this.#listings.answer(id, requested, () => this.#readListing(id));
+  }
+
+  /** A deal by its escrow's id, lower case. @throws ApiError `not_found`; IndexerUnavailableError */
+  deal(id: `0x${string}`, network: Network | undefined, requested: IncomingHttpHeaders): Promise<RawResult> {
+    return this.#deals.answer(`${id}:${network ?? ""}`, requested, () => readPublicDeal(id, network, this.#options));
+  }
+
+  status(requested: IncomingHttpHeaders): Promise<RawResult> {
+    return this.#status.answer("", requested, () => readPublicStatus(this.#options));
   }
 
   async #readListing(id: string): Promise<z.input<typeof listingAnswer>> {

@@ -5,7 +5,8 @@ import { defineRoute } from "../../http/define-route.ts";
 import { marketAnswer } from "../analytics/market-answer.ts";
 import type { PublicMarket } from "./public-market.ts";
 import { MOST_OF_SELLER } from "./public-listings.ts";
-import { figuresQuery, listingAnswer, listingParams, listingsAnswer, listingsQuery } from "./schemas.ts";
+import { dealAnswer, dealParams, dealQuery, figuresQuery, listingAnswer } from "./schemas.ts";
+import { listingParams, listingsAnswer, listingsQuery, statusAnswer } from "./schemas.ts";
 
 /** Dependencies of the public routes. */
 export interface PublicMarketDeps {
@@ -57,4 +58,28 @@ const readListing = defineRoute({
   errors: ["not_found", "service_unavailable"],
 }).handle(({ params, headers }, { publicMarket }: PublicMarketDeps) => publicMarket.listing(params.serviceId, headers));
 
-export const publicMarketRoutes = [readFigures, listListings, readListing];
+const readDeal = defineRoute({
+  name: "market.readDeal",
+  ...shared,
+  path: "/api/v1/market/deals/{escrowId}",
+  summary: "A deal as the chain has it, and what may happen next, for anyone",
+  description: "Without `network`, the one that has it; the mainnet's if both have an escrow of this id.",
+  params: dealParams,
+  query: dealQuery,
+  responses: { 200: dealAnswer, 304: z.undefined() },
+  errors: ["not_found", "indexer_unavailable", "service_unavailable"],
+}).handle(({ params, query, headers }, { publicMarket }: PublicMarketDeps) =>
+  publicMarket.deal(params.escrowId, query.network, headers),
+);
+
+const readStatus = defineRoute({
+  name: "market.readStatus",
+  ...shared,
+  // Like /health: it also answers while the database, which counts calls, is down. Its work doesn't grow with its calls.
+  limitClass: "unlimited",
+  path: "/api/v1/market/status",
+  summary: "How the service and its networks are, in a word for each part, for anyone",
+  responses: { 200: statusAnswer, 304: z.undefined() },
+}).handle(({ headers }, { publicMarket }: PublicMarketDeps) => publicMarket.status(headers));
+
+export const publicMarketRoutes = [readFigures, listListings, readListing, readDeal, readStatus];

@@ -1,8 +1,9 @@
 import { approveCall, createEscrowCall, moveCall, submitDeliveryCall } from "../../chain/calldata.ts";
-import type { CallTarget, ContractCall, EscrowMove } from "../../chain/calldata.ts";
+import type { CallTarget, ContractCall } from "../../chain/calldata.ts";
 import { QUOTE_SECONDS } from "../../config/constants.ts";
-import { claimableAt, finalizableAt, graceEnd, resolvableAt, windowEnd } from "./deadlines.ts";
 import type { TransactionRecord } from "./model.ts";
+import { isOpen, nextMoves } from "./moves.ts";
+import type { NextMove } from "./moves.ts";
 import { CHECKOUT_BODY_SCHEMA, DELIVER_BODY_SCHEMA } from "./schemas.ts";
 import { escrowTerms } from "./snapshot.ts";
 
@@ -87,11 +88,10 @@ export function nextActions(record: TransactionRecord, role: Role, now: number):
     case "expired":
       return role === "buyer" ? checkoutAgain(record) : [];
     case "funded":
-      return role === "buyer" ? reclaimActions(record, now) : deliveryActions(record, now);
+      return openActions(record, role, now);
     case "delivered":
-      return [...missingPayload(record, role), ...settlementActions(record, role, now)];
     case "disputed":
-      return [...missingPayload(record, role), ...timeoutActions(record, now)];
+      return [...missingPayload(record, role), ...openActions(record, role, now)];
     case "released":
     case "resolved":
       return missingPayload(record, role);
@@ -100,8 +100,25 @@ export function nextActions(record: TransactionRecord, role: Role, now: number):
   }
 }
 
-function move(record: TransactionRecord, action: EscrowMove, availableUntil: number | null): CallAction {
-  return { action, ...moveCall(callTarget(record), action, record.escrowId), availableUntil };
+/** The party's moves that the chain accepts now. */
+function openActions(record: TransactionRecord, role: Role, now: number): Action[] {
+  const isOwn = ({ by }: NextMove) => by === role || by === "anyone";
+  return nextMoves(record)
+    .filter((next) => isOwn(next) && isOpen(next, now))
+    .flatMap((next) => toActions(record, next));
+}
+
+function toActions(record: TransactionRecord, { move, availableUntil }: NextMove): Action[] {
+  if (move === "resolve") return [];
+  if (move !== "submitDelivery") {
+    return [{ action: move, ...moveCall(callTarget(record), move, record.escrowId), availableUntil }];
+  }
+  const request = deliverRequest(record, availableUntil);
+  const submit = buildSubmitDelivery(record);
+  return [
+    ...(request === undefined ? [] : [request]),
+    ...(submit === undefined ? [] : [{ action: move, ...submit, availableUntil }]),
+  ];
 }
 
 function fundingActions(record: TransactionRecord, now: number): Action[] {
@@ -148,35 +165,6 @@ function checkoutAgain(record: TransactionRecord): RequestAction[] {
       availableUntil: null,
     },
   ];
-}
-
-function reclaimActions(record: TransactionRecord, now: number): Action[] {
-  return now >= claimableAt(record) ? [move(record, "claimAbandoned", null)] : [];
-}
-
-function deliveryActions(record: TransactionRecord, now: number): Action[] {
-  const actions: Action[] = [];
-  if (now <= record.deadline) {
-    const request = deliverRequest(record, record.deadline);
-    if (request !== undefined) actions.push(request);
-    const submit = buildSubmitDelivery(record);
-    if (submit !== undefined) actions.push({ action: "submitDelivery", ...submit, availableUntil: record.deadline });
-  }
-  if (now <= graceEnd(record)) actions.push(move(record, "refund", graceEnd(record)));
-  return actions;
-}
-
-function settlementActions(record: TransactionRecord, role: Role, now: number): Action[] {
-  const end = windowEnd(record);
-  const opensAt = finalizableAt(record);
-  if (opensAt !== null && now >= opensAt) return [move(record, "finalize", null)];
-  return role === "buyer" ? [move(record, "accept", end), move(record, "openDispute", end)] : [];
-}
-
-/** A dispute without a ruling can be ended after a timeout, so it doesn't lock the funds forever. */
-function timeoutActions(record: TransactionRecord, now: number): Action[] {
-  const opensAt = resolvableAt(record);
-  return opensAt !== null && now >= opensAt ? [move(record, "resolveExpired", null)] : [];
 }
 
 /** A seller that committed to a delivery on chain first may still submit the payload. */

@@ -1,17 +1,22 @@
 import { PAYLOAD_GRACE_SECONDS, RESOLUTION_TIMEOUT_SECONDS } from "../../config/constants.ts";
-import type { TransactionRecord } from "./model.ts";
+import type { EscrowSnapshot, TransactionRecord } from "./model.ts";
 
 // The contract compares deadlines with the time of the block that includes the call. A move is open while now <= its
 // end, and the counter-move from the next second. All times are unix seconds.
 
+/** The terms and times of a deal that its deadlines follow from. Durations are in seconds. */
+export interface DealTimes extends Pick<TransactionRecord, "deadline" | "abandonmentGrace" | "disputeWindow"> {
+  escrow: Pick<EscrowSnapshot, "deliveredAt" | "disputedAt"> | null;
+}
+
 /** Last second in which the buyer may accept or dispute; null before the delivery. */
-export function windowEnd(record: TransactionRecord): number | null {
+export function windowEnd(record: DealTimes): number | null {
   const deliveredAt = record.escrow?.deliveredAt ?? null;
   return deliveredAt === null ? null : deliveredAt + record.disputeWindow;
 }
 
 /** First second in which anyone may finalize; null before the delivery. */
-export function finalizableAt(record: TransactionRecord): number | null {
+export function finalizableAt(record: DealTimes): number | null {
   const end = windowEnd(record);
   return end === null ? null : end + 1;
 }
@@ -22,17 +27,17 @@ export function handoverEnd({ escrow }: Pick<TransactionRecord, "escrow">): numb
 }
 
 /** Last second in which the seller may decline. */
-export function graceEnd(record: TransactionRecord): number {
+export function graceEnd(record: DealTimes): number {
   return record.deadline + record.abandonmentGrace;
 }
 
 /** First second in which the buyer may reclaim an undelivered job. */
-export function claimableAt(record: TransactionRecord): number {
+export function claimableAt(record: DealTimes): number {
   return graceEnd(record) + 1;
 }
 
 /** First second in which anyone may end a dispute without a ruling; null without a dispute. */
-export function resolvableAt(record: TransactionRecord): number | null {
+export function resolvableAt(record: DealTimes): number | null {
   const disputedAt = record.escrow?.disputedAt ?? null;
   return disputedAt === null ? null : disputedAt + RESOLUTION_TIMEOUT_SECONDS + 1;
 }

@@ -3605,6 +3605,152 @@ export type PublicSeller = {
   };
 };
 
+export type PublicDealAnswer = {
+  success: true;
+  data: PublicDeal;
+};
+
+export type PublicDeal = {
+  escrowId: Bytes32;
+  network: Network;
+  chainId: number;
+  escrowContract: Address;
+  status: "funded" | "delivered" | "released" | "refunded" | "disputed" | "resolved" | "abandoned";
+  buyerAddress: Address;
+  sellerAddress: Address;
+  token: {
+    symbol: string;
+    address: Address;
+    decimals: number;
+  };
+  /**
+   * Gross deposit in token units
+   */
+  amount: Units;
+  platformFee: Units;
+  lockedAmount: Units;
+  /**
+   * Of the deposit, by the price at its creation
+   */
+  valueUsd: Usd;
+  /**
+   * Paid out; null until the deal has ended
+   */
+  buyerAmount: Units | null;
+  sellerAmount: Units | null;
+  criteriaHash: Bytes32;
+  proofHash: Bytes32 | null;
+  /**
+   * seconds
+   */
+  disputeWindow: number;
+  /**
+   * seconds
+   */
+  abandonmentGrace: number;
+  createdAt: string;
+  deadlineAt: string;
+  deliveredAt: string | null;
+  disputedAt: string | null;
+  settledAt: string | null;
+  /**
+   * Whether the end of the dispute window released it
+   */
+  automatic: boolean | null;
+  outcome: "BuyerRefund" | "SellerPaid" | "Split" | null;
+  buyerPercent: number | null;
+  resolvedBy: "system" | "admin" | null;
+  resolutionMethod: "ruling" | "agreement" | "timeout" | null;
+  rationaleHash: Bytes32 | null;
+  moves: Array<{
+    event:
+      | "EscrowCreated"
+      | "DeliverySubmitted"
+      | "EscrowReleased"
+      | "EscrowRefunded"
+      | "EscrowAbandoned"
+      | "DisputeOpened"
+      | "EscrowResolved";
+    at: string;
+    txHash: Bytes32;
+    blockNumber: number;
+  }>;
+  /**
+   * What the chain accepts now, or will if nothing else happens
+   */
+  next: Array<{
+    /**
+     * Function of the escrow contract, such as `accept`
+     */
+    move: string;
+    by: "buyer" | "seller" | "anyone" | "resolver";
+    text: string;
+    /**
+     * First moment at which the chain accepts it; null if it does already
+     */
+    opensAt: string | null;
+    /**
+     * Last moment; null if it stays open
+     */
+    availableUntil: string | null;
+  }>;
+  chainTime: string;
+  /**
+   * Subgraph block at which the deal was read
+   */
+  indexedBlock: number;
+};
+
+export type MarketStatusAnswer = {
+  success: true;
+  data: MarketStatus;
+};
+
+export type MarketStatus = {
+  /**
+   * The worst of its parts
+   */
+  state: PartState;
+  version: string;
+  database: PartState;
+  search: PartState;
+  /**
+   * Webhooks and other dispatches
+   */
+  queues: PartState;
+  networks: Array<NetworkState>;
+};
+
+/**
+ * `late`: it works, and is behind
+ */
+export type PartState = "ok" | "late" | "down";
+
+export type NetworkState = {
+  network: Network;
+  /**
+   * The worst of its parts
+   */
+  state: PartState;
+  chain: PartState;
+  headBlock: number | null;
+  subgraph: PartState;
+  indexedBlock: number | null;
+  /**
+   * What events, webhooks and lists are made from
+   */
+  follower: PartState;
+  /**
+   * From the last block that was applied to the chain's head
+   */
+  lagSeconds: number | null;
+  /**
+   * Ends deals that nobody else ends; null where this service doesn't
+   */
+  keeper: PartState | null;
+  rulings: PartState;
+};
+
 export type NetworkStatusPage = {
   success: true;
   data: Array<NetworkStatus>;
@@ -3691,6 +3837,13 @@ export type Namespace = string;
 
 export type WebhookId = string;
 
+/**
+ * The `ETag` of a known answer
+ */
+export type IfNoneMatch = string;
+
+export type Network2 = Network;
+
 export type DisputeId = string;
 
 /**
@@ -3698,19 +3851,12 @@ export type DisputeId = string;
  */
 export type Key2 = string;
 
-export type Network2 = Network;
-
 export type TransactionId = string;
 
 /**
  * The version that the entry must have, as its `ETag` names it: `"3"`, `W/"3"` or `3`, or a list of up to ten. `*` is any version. Otherwise 412 `version_mismatch`
  */
 export type IfMatch = string;
-
-/**
- * The `ETag` of a known answer
- */
-export type IfNoneMatch = string;
 
 export type Type = EventType;
 
@@ -9351,6 +9497,92 @@ export type MarketReadListingResponses = {
 };
 
 export type MarketReadListingResponse = MarketReadListingResponses[keyof MarketReadListingResponses];
+
+export type MarketReadDealData = {
+  body?: never;
+  headers?: {
+    /**
+     * The `ETag` of a known answer
+     */
+    "If-None-Match"?: string;
+  };
+  path: {
+    escrowId: Bytes32;
+  };
+  query?: {
+    network?: Network;
+  };
+  url: "/api/v1/market/deals/{escrowId}";
+};
+
+export type MarketReadDealErrors = {
+  /**
+   * Bad Request
+   */
+  400: ValidationError;
+  /**
+   * Not Found
+   */
+  404: NotFoundError;
+  /**
+   * Too Many Requests
+   */
+  429: RateLimitExceededError;
+  /**
+   * Service Unavailable
+   */
+  503: IndexerUnavailableError | ServiceUnavailableError;
+  /**
+   * What any operation may answer
+   */
+  default: InternalError;
+};
+
+export type MarketReadDealError = MarketReadDealErrors[keyof MarketReadDealErrors];
+
+export type MarketReadDealResponses = {
+  /**
+   * OK
+   */
+  200: PublicDealAnswer;
+};
+
+export type MarketReadDealResponse = MarketReadDealResponses[keyof MarketReadDealResponses];
+
+export type MarketReadStatusData = {
+  body?: never;
+  headers?: {
+    /**
+     * The `ETag` of a known answer
+     */
+    "If-None-Match"?: string;
+  };
+  path?: never;
+  query?: never;
+  url: "/api/v1/market/status";
+};
+
+export type MarketReadStatusErrors = {
+  /**
+   * Bad Request
+   */
+  400: ValidationError;
+  /**
+   * What any operation may answer
+   */
+  default: InternalError;
+};
+
+export type MarketReadStatusError = MarketReadStatusErrors[keyof MarketReadStatusErrors];
+
+export type MarketReadStatusResponses = {
+  /**
+   * OK
+   */
+  200: MarketStatusAnswer;
+};
+
+export type MarketReadStatusResponse = MarketReadStatusResponses[keyof MarketReadStatusResponses];
 
 export type NetworksListData = {
   body?: never;

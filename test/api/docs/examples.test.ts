@@ -184,6 +184,7 @@ describe("the examples of the description", () => {
     const delivery = await chain.send(seller.account, waiting.data.submitDelivery);
     await ask("transactions.deliver", { as: seller, at, given: { txHash: delivery.transactionHash } });
     await ask("transactions.finalize", { as: buyer, at });
+    await ask("market.readDeal", { at: { escrowId: paymentInstructions.escrowId } });
     const read = await ask("transactions.read", { as: buyer, at });
     const accept = read.data.actions.find(({ action }: { action: string }) => action === "accept");
     await chain.send(buyer.account, accept);
@@ -204,7 +205,7 @@ describe("the examples of the description", () => {
     await ask("analytics.readFractal", { as: seller, at: { metric: "volume" } });
     await ask("analytics.analyseSeries", { as: seller });
     await ask("analytics.readMarket", { as: seller });
-    await ask("market.readFigures");
+    for (const name of ["market.readFigures", "market.readStatus"]) await ask(name);
   });
 
   it("argue a dispute", async () => {

@@ -48,6 +48,8 @@ describe("bad input in queries", () => {
     ["/api/v1/analytics/market", "window=1y", "query.window"],
     ["/api/v1/analytics/market", "network=polygon", "query.network"],
     ["/api/v1/market/figures", "window=1y", "query.window"],
+    ["/api/v1/market/status", "network=base", "query.network"],
+    [`/api/v1/market/deals/0x${"0".repeat(64)}`, "network=polygon", "query.network"],
     ["/api/v1/market/listings", "sort=oldest", "query.sort"],
     ["/api/v1/market/listings", "limit=101", "query.limit"],
     ["/api/v1/market/listings", cursorOf({ sort: "newest", listing: 1 }), "query.cursor"],
