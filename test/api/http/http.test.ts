@@ -31,6 +31,7 @@ const KEYLESS = [
     "GET /api/v1/x402/packs",
   ],
   ...["GET /api/v1/market/figures", "GET /api/v1/market/listings", "GET /api/v1/market/listings/{serviceId}"],
+  ...["GET /api/v1/market/deals/{escrowId}", "GET /api/v1/market/status"],
   ...["GET /health", "GET /ready", "GET /openapi.json", "GET /docs", "GET /docs/{file}"],
   ...["GET /guides", "GET /guides/{page}", "GET /downloads", "GET /downloads/{file}"],
   ...["GET /guides/{page}.md", "GET /llms.txt", "GET /robots.txt", "GET /.well-known/api-catalog"],
