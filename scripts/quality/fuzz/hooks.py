@@ -98,6 +98,8 @@ COMMON_HEADERS = {
     "x-ratelimit-limit",
     "x-ratelimit-remaining",
     "x-ratelimit-reset",
+    "ratelimit",
+    "ratelimit-policy",
     "idempotency-replayed",
     "retry-after",
     "x-payment-response",

@@ -72,6 +72,7 @@ describe("generated requests", () => {
     const ids = {
       ...Object.fromEntries(ofTransactions.map((route) => [route, transactionId])),
       "GET /api/v1/services/{id}": own,
+      "GET /api/v1/market/listings/{serviceId}": market.serviceId,
       "PATCH /api/v1/services/{id}": own,
       "POST /api/v1/services/{id}/visibility": own,
       "GET /api/v1/webhooks/{webhookId}": webhookId,
