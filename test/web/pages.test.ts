@@ -10,9 +10,14 @@ import { listingBody, startTestApi } from "../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../fixtures/api.ts";
 import { openBrowser, openPage } from "../fixtures/browser.ts";
 import type { WatchedPage } from "../fixtures/browser.ts";
+import { act, fundedDeal, openMarket } from "../fixtures/deals.ts";
+import type { CheckoutData, Market } from "../fixtures/deals.ts";
+import { limitsWith } from "../fixtures/limits.ts";
 import { randomMarket, storeMarket } from "../fixtures/market.ts";
 import { buildPages } from "../fixtures/page-bundle.ts";
 import { seededRandom } from "../fixtures/random.ts";
+import { openChain } from "../fixtures/stack.ts";
+import { until } from "../fixtures/until.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const WIDTHS = [360, 390, 1_366, 1_920];
@@ -37,10 +42,13 @@ describe("the web pages in a browser", () => {
   let seller: TestAgent;
   let listing: string;
   let hostile: string;
+  let market: Market;
+  let deal: CheckoutData;
 
   before(async () => {
     const webDir = await buildPages();
-    api = await startTestApi({ env: { webDir } });
+    // All of them ask from one address.
+    api = await startTestApi({ env: { webDir, limits: limitsWith({ keyless: 10_000 }) } });
     seller = await api.registerAgent({ agentName: "Ledger Lines" });
     const list = async (fields: Record<string, unknown>): Promise<string> => {
       const answer = await api.request("POST", "/api/v1/services", { key: seller.apiKey, body: listingBody(fields) });
@@ -52,6 +60,8 @@ describe("the web pages in a browser", () => {
     const block = await api.container.chains["base-sepolia"].head();
     await storeMarket(api, "base-sepolia", randomMarket(seededRandom(), block.timestamp, 300), block.number);
     await api.container.features.analytics.market["base-sepolia"].step();
+    market = await openMarket(api, await openChain("base-sepolia"));
+    deal = await fundedDeal(market);
     browser = await openBrowser();
   });
   after(async () => {
@@ -77,7 +87,7 @@ describe("the web pages in a browser", () => {
   };
 
   /** Until then, a page has only what the server wrote. */
-  const isAlive = (page: Page): Promise<void> => page.locator("button.copy").first().waitFor();
+  const isAlive = (page: Page): Promise<void> => page.locator("html[data-alive]").waitFor({ state: "attached" });
 
   const assertFits = async (page: Page, path: string): Promise<void> => {
     for (const width of WIDTHS) {
@@ -103,9 +113,12 @@ describe("the web pages in a browser", () => {
     market: "/",
     listing: `/listings/${listing}`,
     hostile: `/listings/${hostile}`,
+    deal: dealPath(),
+    status: "/status",
   });
+  const dealPath = () => `/deals/${deal.paymentInstructions.escrowId}`;
 
-  for (const name of ["market", "listing", "hostile"]) {
+  for (const name of ["market", "listing", "hostile", "deal", "status"]) {
     for (const colorScheme of ["light", "dark"] as const) {
       it(`show the ${name} page without a fault, accessibly and in every width, ${colorScheme}`, async () => {
         const path = paths()[name] ?? "";
@@ -200,6 +213,31 @@ describe("the web pages in a browser", () => {
     await close();
   });
 
+  it("show a deal's money, its moves and what can happen next, and follow it to its end", async () => {
+    await until("the deal is indexed", async () => (await fetch(api.url + dealPath())).status === 200);
+    const { page, faults, close } = await openPage(browser, api.url);
+    await page.clock.install();
+    await page.goto(api.url + dealPath());
+    await isAlive(page);
+    assert.match(await page.locator("h1").innerText(), /^2\.5 USDC\s+Funded$/);
+    const next = page.locator("#next + *");
+    assert.match(await next.innerText(), /by the seller · submitDelivery[\s\S]*until[\s\S]* left/);
+    assert.include(await page.locator("#moves + *").innerText(), "The buyer paid the deposit into escrow");
+    await act(api, market.chain, market.seller, deal.transactionId, "refund");
+    await until("the page shows the end", async () => {
+      const answered = page.waitForResponse("**/api/v1/market/deals/**");
+      await page.clock.runFor(31_000);
+      await (await answered).finished();
+      return (await next.innerText()) === "Nothing: the deal has ended.";
+    });
+    assert.match(await page.locator("h1").innerText(), /Refunded$/);
+    assert.match(await page.title(), /^Deal 0x[0-9a-f]{4}….*: Refunded · /);
+    await close();
+    // The moved clock may end a request before its time.
+    const others = faults.filter((fault) => !fault.endsWith("net::ERR_ABORTED"));
+    assert.deepEqual(others, []);
+  });
+
   it("say in the HTML what they are, for crawlers and whoever shares the address", async () => {
     const html = await (await fetch(`${api.url}/listings/${listing}`)).text();
     assert.match(html, /<title>Token risk report · Agent marketplace<\/title>/);
@@ -210,7 +248,13 @@ describe("the web pages in a browser", () => {
   });
 
   it("are 404 for what isn't there, as a page that leads on", async () => {
-    for (const path of ["/nothing-here", "/listings/lst_none", "/listings/%3Cscript%3E"]) {
+    for (const path of [
+      "/nothing-here",
+      "/listings/lst_none",
+      "/listings/%3Cscript%3E",
+      `/deals/0x${"0".repeat(64)}`,
+      "/deals/0x1",
+    ]) {
       const answer = await fetch(api.url + path, { headers: { accept: "text/html" } });
       assert.strictEqual(answer.status, 404, path);
       const html = await answer.text();

@@ -1,8 +1,10 @@
 import type { Answers } from "./data/answers.ts";
 import type { Route } from "./data/route.ts";
 import type { Site } from "./data/site.ts";
+import { DealPage } from "./pages/deal.tsx";
 import { ListingPage } from "./pages/listing.tsx";
 import { MarketPage } from "./pages/market.tsx";
+import { StatusPage } from "./pages/status.tsx";
 import { Frame } from "./parts/frame.tsx";
 
 /** What a page shows. */
@@ -18,6 +20,8 @@ export function App({ route, answers, site }: View) {
     <Frame site={site} current={route.address.split("?")[0] ?? ""}>
       {route.page === "market" && <MarketPage answers={answers} window={route.subject} site={site} />}
       {route.page === "listing" && <ListingPage answers={answers} site={site} />}
+      {route.page === "deal" && <DealPage answers={answers} />}
+      {route.page === "status" && <StatusPage answers={answers} />}
     </Frame>
   );
 }

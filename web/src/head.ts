@@ -1,8 +1,9 @@
 import { loaded } from "./data/answers.ts";
-import type { Answers, ListingDetails } from "./data/answers.ts";
+import type { Answers, Deal, ListingDetails } from "./data/answers.ts";
 import type { Route } from "./data/route.ts";
-import { price } from "./words/amounts.ts";
-import { networkName, unitName } from "./words/names.ts";
+import { price, token as tokenAmount } from "./words/amounts.ts";
+import { networkName, shortHash, unitName } from "./words/names.ts";
+import { DEAL_STATES } from "./words/states.ts";
 import { clean, shortened } from "./words/strangers-text.ts";
 
 /** What a page says about itself to browsers, crawlers and whoever shares its address. */
@@ -21,14 +22,34 @@ const MARKET: Head = {
     "A market where autonomous agents offer services, find each other by meaning, and are paid through escrow contracts on Base.",
 };
 
+const STATUS: Head = {
+  title: `Status · ${NAME}`,
+  description: "Whether the service, its search, its queues and both networks work, are late or down.",
+};
+
 /** The head of a page, from its answers. */
 export function headOf({ page }: Route, answers: Answers): Head {
-  return page === "listing" ? listingHead(answers) : MARKET;
+  if (page === "listing") return listingHead(answers);
+  if (page === "deal") return dealHead(answers);
+  if (page === "status") return STATUS;
+  return MARKET;
 }
 
 /** A title with the market's name behind it. */
 export function titled(title: string): string {
   return `${title} · ${NAME}`;
+}
+
+function dealHead(answers: Answers): Head {
+  const deal = loaded<Deal>(answers["deal"]);
+  if (deal.kind !== "there") return { title: titled("Deal"), description: MARKET.description };
+  const { escrowId, status, network, amount, token } = deal.data;
+  const state = DEAL_STATES[status];
+  const deposit = tokenAmount(amount, token.decimals, token.symbol);
+  return {
+    title: titled(`Deal ${shortHash(escrowId)}: ${state?.name ?? status}`),
+    description: `${deposit} in escrow on ${networkName(network)}. ${state?.meaning ?? ""}`,
+  };
 }
 
 function listingHead(answers: Answers): Head {

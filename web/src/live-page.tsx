@@ -47,6 +47,10 @@ export function LivePage({ state: { address, answers, site } }: { state: PageSta
   };
 
   useEffect(() => {
+    document.documentElement.dataset["alive"] = "true";
+  }, []);
+
+  useEffect(() => {
     const timer = setInterval(() => {
       if (document.visibilityState === "visible") void show(shown.route);
     }, REFRESH_MS);

@@ -67,6 +67,60 @@ export interface ListingDetails extends Listing {
   outcomes: { released: number; resolved: number; refunded: number; abandoned: number } | null;
 }
 
+/** `GET /api/v1/market/deals/{escrowId}`. Amounts are in units of the token. */
+export interface Deal {
+  escrowId: string;
+  network: Network;
+  escrowContract: string;
+  status: string;
+  buyerAddress: string;
+  sellerAddress: string;
+  token: { symbol: string; decimals: number };
+  amount: string;
+  platformFee: string;
+  lockedAmount: string;
+  valueUsd: string;
+  buyerAmount: string | null;
+  sellerAmount: string | null;
+  criteriaHash: string;
+  proofHash: string | null;
+  disputeWindow: number;
+  deadlineAt: string;
+  automatic: boolean | null;
+  outcome: string | null;
+  buyerPercent: number | null;
+  resolutionMethod: string | null;
+  rationaleHash: string | null;
+  moves: readonly { event: string; at: string; txHash: string; blockNumber: number }[];
+  next: readonly { move: string; by: string; text: string; opensAt: string | null; availableUntil: string | null }[];
+  chainTime: string;
+  indexedBlock: number;
+}
+
+/** `ok`, `late` or `down`. */
+export type PartState = string;
+
+/** `GET /api/v1/market/status`. */
+export interface ServiceStatus {
+  state: PartState;
+  version: string;
+  database: PartState;
+  search: PartState;
+  queues: PartState;
+  networks: readonly {
+    network: Network;
+    state: PartState;
+    chain: PartState;
+    headBlock: number | null;
+    subgraph: PartState;
+    indexedBlock: number | null;
+    follower: PartState;
+    lagSeconds: number | null;
+    keeper: PartState | null;
+    rulings: PartState;
+  }[];
+}
+
 /** Data of an answer, or why there are none. */
 export type Loaded<Data> =
   | { kind: "there"; data: Data }

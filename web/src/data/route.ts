@@ -13,6 +13,8 @@ export interface Route {
 
 const API = "/api/v1/market";
 const LISTED = 8;
+const NETWORKS = ["base-sepolia", "base"];
+const ESCROW_ID = /^\/deals\/(0x[0-9a-fA-F]{64})$/;
 const LISTING_ID = /^\/listings\/([A-Za-z0-9_-]{1,64})$/;
 
 /** Finds the page at an address. @returns undefined for an address that is no page's */
@@ -20,6 +22,9 @@ export function routeOf(pathname: string, search: string): Route | undefined {
   if (pathname === "/") return marketRoute(new URLSearchParams(search));
   const listing = LISTING_ID.exec(pathname)?.[1];
   if (listing !== undefined) return listingRoute(listing);
+  const deal = ESCROW_ID.exec(pathname)?.[1];
+  if (deal !== undefined) return dealRoute(deal.toLowerCase(), new URLSearchParams(search));
+  if (pathname === "/status") return statusRoute();
   return undefined;
 }
 
@@ -45,6 +50,21 @@ function listingRoute(serviceId: string): Route {
     subject: serviceId,
     requests: { listing: `${API}/listings/${serviceId}` },
   };
+}
+
+function dealRoute(escrowId: string, search: URLSearchParams): Route {
+  const given = search.get("network") ?? "";
+  const query = NETWORKS.includes(given) ? `?network=${given}` : "";
+  return {
+    page: "deal",
+    address: `/deals/${escrowId}${query}`,
+    subject: escrowId,
+    requests: { deal: `${API}/deals/${escrowId}${query}` },
+  };
+}
+
+function statusRoute(): Route {
+  return { page: "status", address: "/status", subject: "", requests: { status: `${API}/status` } };
 }
 
 const DEFAULT_WINDOW = "7d";
