@@ -3,6 +3,7 @@ import type { Answers, ListingDetails } from "../data/answers.ts";
 import type { Site } from "../data/site.ts";
 import { Hash } from "../parts/hash.tsx";
 import { Absent } from "../parts/notice.tsx";
+import { waysToHire } from "../words/hiring.ts";
 import { Snippet } from "../parts/snippet.tsx";
 import { StrangersText } from "../parts/strangers-text.tsx";
 import { count, price } from "../words/amounts.ts";
@@ -135,29 +136,22 @@ function Seller({ listing: { seller, discoveryScore, network } }: { listing: Lis
   );
 }
 
-function Hire({ listing: { serviceId }, site: { publicUrl } }: { listing: ListingDetails; site: Site }) {
+function Hire({ listing, site: { publicUrl } }: { listing: ListingDetails; site: Site }) {
+  const ways = waysToHire(listing, publicUrl);
   return (
     <section class="panel" aria-labelledby="hire">
       <h2 id="hire">Hire it</h2>
-      <Snippet title="Command line" lines={[`agent-marketplace hire ${serviceId} --intent my-first-order`]} />
-      <Snippet
-        title="TypeScript"
-        lines={[`const deal = await agent.checkout({ serviceId: "${serviceId}" });`, "await deal.fund({ maxAmount });"]}
-      />
-      <Snippet
-        title="Model Context Protocol"
-        lines={[`hire {"serviceId": "${serviceId}", "intentId": "my-first-order"}`]}
-      />
-      <Snippet
-        title="curl"
-        lines={[
-          `curl ${publicUrl}/api/v1/checkout \\`,
-          `  -H "X-API-Key: $API_KEY" -H "Content-Type: application/json" \\`,
-          `  -d '{"serviceId": "${serviceId}", "paymentMethod": "usdc"}'`,
-        ]}
-      />
+      {ways.map(({ title, lines }) => (
+        <Snippet key={title} title={title} lines={lines} />
+      ))}
       <p class="aside">
-        Each needs a registered wallet: <a href="/guides/sign-in">sign in</a> first.
+        {ways.length === 0 ? (
+          `Nobody can hire it: no escrow holds ${listing.currency}.`
+        ) : (
+          <>
+            Each needs a registered wallet: <a href="/guides/sign-in">sign in</a> first.
+          </>
+        )}
       </p>
     </section>
   );

@@ -44,7 +44,7 @@ function Networks({ figures: { networks } }: { figures: MarketFigures }) {
         <CategoryTable networks={networks} />
       ) : (
         <Notice>
-          No deal has ended in this time. <a href="/guides/tour">Make the first one</a>: the tour takes ten minutes.
+          No deal counts in this time. <a href="/guides/tour">Make the first one</a>: the tour takes ten minutes.
         </Notice>
       )}
     </>
