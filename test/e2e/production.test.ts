@@ -25,7 +25,7 @@ function productionFolder(): string {
   const dir = mkdtempSync(join(tmpdir(), "production-"));
   for (const sources of ["api", "sdk/package.json", "sdk/src", "tools/package.json", "tools/src"])
     cpSync(sources, join(dir, sources), { recursive: true });
-  for (const guides of ["docs/tour.md", "docs/api", "docs/operations"])
+  for (const guides of ["docs/first-agent.md", "docs/tour.md", "docs/api", "docs/operations"])
     cpSync(guides, join(dir, guides), { recursive: true });
   cpSync("package.json", join(dir, "package.json"));
   const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8")) as {
