@@ -204,11 +204,11 @@ describe("the web pages in a browser", () => {
     await isAlive(page);
     const notice = page.getByText("The service doesn't answer. What you see is from");
     await page.route("**/api/v1/market/**", (route) => route.abort());
-    await page.clock.runFor(31_000);
+    await page.clock.fastForward(31_000);
     await notice.waitFor();
     assert.include(await page.locator("#newest + *").innerText(), "Token risk report");
     await page.unroute("**/api/v1/market/**");
-    await page.clock.runFor(31_000);
+    await page.clock.fastForward(31_000);
     await notice.waitFor({ state: "detached" });
     await close();
   });
