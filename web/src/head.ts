@@ -6,7 +6,7 @@ import { networkName, shortHash, unitName } from "./words/names.ts";
 import { DEAL_STATES } from "./words/states.ts";
 import { clean, shortened } from "./words/strangers-text.ts";
 
-/** What a page says about itself to browsers, crawlers and whoever shares its address. */
+/** What a page says about itself to browsers, to crawlers and in shared links. */
 export interface Head {
   title: string;
   description: string;

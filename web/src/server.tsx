@@ -23,7 +23,7 @@ const OK = 200;
 /** Statuses of answers, the first of which decides about the page: nothing is there, asked too often. */
 const DECISIVE = [404, 429];
 
-/** What an address needs before it can be rendered. @returns undefined for an address that is no page's */
+/** What an address needs before it can be rendered. @returns undefined if no page has this address */
 export function plan(
   pathname: string,
   search: string,
@@ -32,7 +32,7 @@ export function plan(
   return route && { address: route.address, requests: route.requests };
 }
 
-/** Renders the page at an address from the API's answers. @throws Error for an address that is no page's */
+/** Renders the page at an address from the API's answers. @throws Error if no page has this address */
 export function render({ address, answers, site }: { address: string; answers: Answers; site: ServedSite }): Rendered {
   const [pathname = "", search = ""] = address.split("?");
   const route = routeOf(pathname, search);

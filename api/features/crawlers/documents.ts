@@ -38,7 +38,7 @@ export interface CrawlerDocuments {
 /** Pages that stay the same. `/agents` and `/disputes` have none yet. */
 const PATHS = ["/", "/status", "/docs", "/guides"];
 
-/** Makes the documents. Each is read at most once in its time, whoever asks, so that they need no window of calls. */
+/** Makes the documents. However many clients ask, a document is read again only once it is too old, so no limit counts these calls. */
 export function createCrawlerDocuments({ publicUrl, published, guideNames, timings }: DocumentsDeps): CrawlerDocuments {
   const robots = new Kept(() => prepareText(describeRobots(publicUrl)), Infinity);
   const apiCatalog = new Kept(() => prepareText(JSON.stringify(describeApis(publicUrl))), Infinity);

@@ -113,7 +113,7 @@ export class StoredAdmissionControl implements AdmissionControl {
     return state;
   }
 
-  /** The state of a window with so many calls, of which these are the oldest and the latest. */
+  /** The state of a window that holds `calls` calls, from the oldest (`first`) to the latest (`last`). */
   #toState(rateClass: RateClass, calls: number, { first, last, at }: WindowEnds): RateState {
     const limit = this.#deps.limits.rateLimits[rateClass];
     return {

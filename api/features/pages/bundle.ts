@@ -54,7 +54,7 @@ export interface RenderedPage {
 
 /** What the bundle's server part exports. */
 export interface PageRenderer {
-  /** Undefined for an address that is no page's. */
+  /** Undefined if no page has this address. */
   plan: (pathname: string, search: string) => PagePlan | undefined;
   render: (options: { address: string; answers: Readonly<Record<string, Answer>>; site: Site }) => RenderedPage;
   /** The page of an error, without any facts of the market. */

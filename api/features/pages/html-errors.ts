@@ -8,7 +8,7 @@ import type { Pages } from "./pages.ts";
 const NOT_FOUND = 404;
 const TOO_MANY = 429;
 const READING = ["GET", "HEAD"];
-/** What programs speak to. Their errors stay data, whoever asks. */
+/** Paths for programs. Their errors stay JSON, also for a browser. */
 const FOR_PROGRAMS = /^\/(api|v1|mcp|internal|\.well-known)(\/|$)/;
 
 /** Shows a person an address that doesn't exist as a page. Everything else keeps its JSON. */

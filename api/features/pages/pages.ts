@@ -51,7 +51,7 @@ export class Pages {
     const kept = this.#kept.get(plan.address);
     if (kept !== undefined && kept.until > now) {
       const page = await kept.page.catch(() => undefined);
-      // What another client's limit or an outage made of it is no answer for this one.
+      // A page that failed, by another client's limit or in an outage, isn't given to this client.
       if (page !== undefined && isKept(page)) return page;
     }
     const page = this.#render(bundle, plan, ip, ask);

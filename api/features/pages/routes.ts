@@ -26,7 +26,7 @@ const shared = {
   tag: "Documentation",
   audience: "people",
   auth: "none",
-  // A kept page costs next to nothing. The requests that a new one is made of count for whoever asks.
+  // A kept page costs next to nothing. A new one counts as a call of the client that asked for it.
   limitClass: "unlimited",
   budget: "none",
 } as const;

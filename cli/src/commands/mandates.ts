@@ -53,7 +53,7 @@ export function addMandate(keys: Command, runtime: Runtime): void {
     const { apiKey, keyId, expiresAt } = await session.output.progress("Signing", wallet.market.issueKey(request));
     session.output.result({ keyId, apiKey, expiresAt }, () => [
       facts({ key: apiKey, id: keyId, ends: expiresAt }),
-      text("The key is shown this once. It signs nothing, so whoever holds it can't pay without a wallet."),
+      text("The key is shown this once. It signs nothing: paying takes a wallet."),
     ]);
     return undefined;
   });
@@ -83,7 +83,7 @@ export function addApprovals(program: Command, runtime: Runtime): void {
     usd,
   );
   does<SigningOptions & { max?: bigint }>(grant, runtime, async (session, options, id) => {
-    // As with `approve`: whoever can only run programs has no terminal.
+    // As with `approve`, so that no program grants its own wish.
     requirePerson(runtime.stdin);
     const apiKey = session.requireKey();
     const approval = await findApproval(session, id);

@@ -93,7 +93,7 @@ function askingSigner(
   };
 }
 
-/** Whoever can only run programs, such as an agent with a shell, has no terminal. @throws CommandFailure without one */
+/** Requires a terminal: an agent that runs commands in a shell has none. @throws CommandFailure without one */
 export function requirePerson(stdin: Input): void {
   if (stdin.isTTY === true) return;
   throw new CommandFailure({

@@ -17,7 +17,7 @@ const NETWORKS = ["base-sepolia", "base"];
 const ESCROW_ID = /^\/deals\/(0x[0-9a-fA-F]{64})$/;
 const LISTING_ID = /^\/listings\/([A-Za-z0-9_-]{1,64})$/;
 
-/** Finds the page at an address. @returns undefined for an address that is no page's */
+/** Finds the page at an address. @returns undefined if no page has this address */
 export function routeOf(pathname: string, search: string): Route | undefined {
   if (pathname === "/") return marketRoute(new URLSearchParams(search));
   const listing = LISTING_ID.exec(pathname)?.[1];

@@ -1,7 +1,7 @@
 import { shortHash } from "../words/names.ts";
 import { Copy } from "./copy.tsx";
 
-/** A hash, an id or an address: shortened, whole for whoever points at it, and to be copied. */
+/** A hash, an id or an address: shortened, with the whole as its title and a button that copies it. */
 export function Hash({ value, what }: { value: string; what: string }) {
   return (
     <span class="hash">

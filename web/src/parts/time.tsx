@@ -5,7 +5,7 @@ import { useNow } from "./browser.ts";
 
 const SELDOM_MS = 15_000;
 
-/** When something was: how long ago once the page is alive, with the moment for whoever points at it. @param at ISO or milliseconds */
+/** When something was: how long ago once the page is alive, with the moment as its title. @param at ISO or milliseconds */
 export function Time({ at }: { at: string | number }) {
   const now = useNow(SELDOM_MS);
   const time = new Date(at).getTime();

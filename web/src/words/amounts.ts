@@ -1,4 +1,4 @@
-/** An amount as it is shown, with its exact value for whoever points at it. */
+/** An amount as it is shown, with its exact value for the title. */
 export interface ShownAmount {
   shown: string;
   exact: string;
