@@ -56,7 +56,7 @@ export interface TradingHistory extends Counterparties, SellerRecord {
 
 /**
  * The discovery score weighted for ranking. It counts less for a seller with few counterparties, or with one that
- * accounts for most deals: two wallets can't climb by trading with each other. It also counts less for a seller that
+ * accounts for more than half of its deals: two wallets can't climb by trading with each other. It also counts less for a seller that
  * declines jobs, most of all after their deadline.
  */
 export function rankingTrustOf(history: TradingHistory): number {
@@ -64,10 +64,27 @@ export function rankingTrustOf(history: TradingHistory): number {
   return discoveryScoreOf(history.score) * counterpartyWeightOf(history) * declineWeight;
 }
 
-/** From 0 for a wallet that has settled nothing to 1 for one with many counterparties, none of them large. */
+/** A wallet with fewer deals may have all of them with one other. */
+const LEAST_DEALS_TO_COMPARE = 5;
+
+/**
+ * How many of a pair's deals count for one of the two: at most half of all its deals, once it has five. What is beyond is
+ * taken for wash trading, by the ranking and by the market's figures.
+ */
+export function countedDealsOf(ofPair: number, ofParty: number): number {
+  return ofParty < LEAST_DEALS_TO_COMPARE ? ofPair : Math.min(ofPair, Math.floor(ofParty / 2));
+}
+
+/**
+ * From 0 for a wallet that has settled nothing to 1 for one with many counterparties, with none of them more than half
+ * of its deals: the breadth, times the share of the deals that count.
+ */
 export function counterpartyWeightOf(history: Counterparties): number {
-  const breadth = Math.min(1, history.distinctCounterparties / FULL_WEIGHT_COUNTERPARTIES);
-  return breadth * (1 - topCounterpartyShareOf(history) / 2);
+  const { distinctCounterparties, topCounterpartyCount, settledCount } = history;
+  if (settledCount === 0) return 0;
+  const breadth = Math.min(1, distinctCounterparties / FULL_WEIGHT_COUNTERPARTIES);
+  const leftOut = topCounterpartyCount - countedDealsOf(topCounterpartyCount, settledCount);
+  return breadth * (1 - leftOut / settledCount);
 }
 
 /**

@@ -7,8 +7,6 @@ import { LEAST_DEALS } from "./market-figures.ts";
 import { MARKET_WINDOWS, marketIdOf } from "./market-model.ts";
 import type { MarketModel, MarketRecord, MarketWindow } from "./market-model.ts";
 
-/** Names of the windows. */
-export const MARKET_WINDOW_NAMES = Object.keys(MARKET_WINDOWS) as [MarketWindow, ...MarketWindow[]];
 const FEW = `null for fewer than ${LEAST_DEALS} of them`;
 
 const count = z.int().min(0);
@@ -54,7 +52,7 @@ const categoryOutput = figures
 const networkOutput = z
   .object({
     network: networkSchema,
-    start: timestampOutput,
+    start: timestampOutput.nullable().meta({ description: "Null for all time" }),
     end: timestampOutput.meta({ description: "Exclusive; by the chain's time" }),
     computedAt: timestampOutput,
     indexedBlock: count.meta({ description: "The figures have the chain's moves up to this block" }),
@@ -67,7 +65,7 @@ const networkOutput = z
 export const marketAnswer = dataOf(
   z
     .object({
-      window: z.enum(MARKET_WINDOW_NAMES),
+      window: z.enum(MARKET_WINDOWS),
       networks: z
         .array(networkOutput)
         .meta({ description: "A network is missing until its figures are computed for the first time" }),
@@ -89,6 +87,6 @@ export async function readMarketFigures(
 
 function presentNetwork(record: MarketRecord): z.input<typeof networkOutput> {
   const { network, start, end, computedAt, indexedBlock, total, categories } = record;
-  const times = { start: start.toISOString(), end: end.toISOString(), computedAt: computedAt.toISOString() };
+  const times = { start: start?.toISOString() ?? null, end: end.toISOString(), computedAt: computedAt.toISOString() };
   return { network, ...times, indexedBlock, total, categories };
 }

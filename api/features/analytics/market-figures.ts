@@ -1,20 +1,12 @@
 import { formatUnits } from "viem";
 
 import { USD_DECIMALS } from "../../config/constants.ts";
-import { counterpartyWeightOf } from "../agents/score.ts";
-import type { Counterparties } from "../agents/score.ts";
-import { MARKET_WINDOWS } from "./market-model.ts";
-import type { MarketFigures, MarketWindow, WindowFigures } from "./market-model.ts";
+import { SPANS } from "./market-model.ts";
+import type { MarketFigures, MarketWindow, TallyRecord, WindowFigures } from "./market-model.ts";
 import { RoundedValues } from "./rounded-values.ts";
 
 /** A rate or median of fewer deals says more about them than about the market, so it is null. */
 export const LEAST_DEALS = 5;
-
-/**
- * Minimum `counterpartyWeightOf` of a deal's better connected party for the deal to count. Ten counterparties reach it
- * with at most half of the deals with one of them, eight only with equal shares.
- */
-export const LEAST_WEIGHT = 0.75;
 
 /** Statuses of an escrow that has ended. */
 export const ENDED = ["released", "resolved", "refunded", "abandoned"] as const;
@@ -34,16 +26,12 @@ export interface EndedDeal {
   settledAt: number;
 }
 
-/** Whether deals of this party count, with any other. */
-export function isConnected(history: Counterparties): boolean {
-  return counterpartyWeightOf(history) >= LEAST_WEIGHT;
-}
-
 const RATE_DECIMALS = 4;
 
 /** Adds up escrows that have ended. Its size doesn't depend on their number. */
 export class MarketTally {
   readonly #counts = { released: 0, resolved: 0, refunded: 0, abandoned: 0, disputed: 0, excluded: 0 };
+  /** In USD with 6 decimals. */
   readonly #sums = { volumeUsd: 0n, excludedUsd: 0n };
   readonly #values = {
     dealUsd: new RoundedValues(),
@@ -52,7 +40,31 @@ export class MarketTally {
     secondsToRelease: new RoundedValues(),
   };
 
-  /** @param counts whether one of the parties is connected well enough */
+  /** Reads what `record` has written. */
+  static of({ counts, sums, values }: TallyRecord): MarketTally {
+    const tally = new MarketTally();
+    Object.assign(tally.#counts, counts);
+    for (const name of keysOf(tally.#sums)) tally.#sums[name] = BigInt(sums[name]);
+    for (const name of keysOf(tally.#values)) tally.#values[name].addAll(RoundedValues.of(values[name]));
+    return tally;
+  }
+
+  /** All that it knows, to be stored. */
+  record(): TallyRecord {
+    const { dealUsd, unitPriceUsd, secondsToDeliver, secondsToRelease } = this.#values;
+    return {
+      counts: { ...this.#counts },
+      sums: { volumeUsd: String(this.#sums.volumeUsd), excludedUsd: String(this.#sums.excludedUsd) },
+      values: {
+        dealUsd: dealUsd.record(),
+        unitPriceUsd: unitPriceUsd.record(),
+        secondsToDeliver: secondsToDeliver.record(),
+        secondsToRelease: secondsToRelease.record(),
+      },
+    };
+  }
+
+  /** @param counts false for wash trading */
   add(deal: EndedDeal, counts: boolean): void {
     const isDeal = deal.status === "released" || deal.status === "resolved";
     // A deal counts by the share that its seller was paid, as in the volume of fee tiers.
@@ -110,44 +122,54 @@ const medianOf = (values: RoundedValues) => (values.size < LEAST_DEALS ? null : 
 const usdOrNull = (units: bigint | null) => (units === null ? null : toUsd(units));
 const numberOrNull = (value: bigint | null) => (value === null ? null : Number(value));
 
+/** Tallies by category; null for escrows without a checkout. */
+export type TalliesByCategory = Map<string | null, MarketTally>;
+
+/** The tally of a category, new if nothing was added yet. */
+export function tallyOf(tallies: TalliesByCategory, category: string | null): MarketTally {
+  const tally = tallies.get(category) ?? new MarketTally();
+  tallies.set(category, tally);
+  return tally;
+}
+
 /** Adds up the escrows of each window in one pass. */
 export class MarketTallies {
   readonly #end: number;
-  /** Only those of a window that no shorter one has, by category. */
-  readonly #tallies = new Map<MarketWindow, Map<string | null, MarketTally>>();
+  /** Only those of a window that no shorter one has. */
+  readonly #tallies = new Map<MarketWindow, TalliesByCategory>();
 
-  /** @param end last second of every window, unix seconds */
-  constructor(end: number) {
+  /**
+   * @param end last second of every window, unix seconds
+   * @param older what ended before the longest span
+   */
+  constructor(end: number, older: TalliesByCategory) {
     this.#end = end;
+    this.#tallies.set("all", older);
   }
 
-  /** Takes an escrow that ended in the longest window. */
+  /** Takes an escrow that ended in the longest span. */
   add(deal: EndedDeal, counts: boolean): void {
-    const window = keysOf(MARKET_WINDOWS).find((name) => deal.settledAt > this.#end - MARKET_WINDOWS[name]);
-    if (window === undefined)
-      throw new RangeError(`${deal.settledAt} is before every window that ends at ${this.#end}`);
-    const byCategory = this.#tallies.get(window) ?? new Map<string | null, MarketTally>();
-    this.#tallies.set(window, byCategory);
-    const tally = byCategory.get(deal.category) ?? new MarketTally();
-    byCategory.set(deal.category, tally);
-    tally.add(deal, counts);
+    const span = keysOf(SPANS).find((name) => deal.settledAt > this.#end - SPANS[name]);
+    if (span === undefined) throw new RangeError(`${deal.settledAt} is before every span that ends at ${this.#end}`);
+    const byCategory: TalliesByCategory = this.#tallies.get(span) ?? new Map<string | null, MarketTally>();
+    this.#tallies.set(span, byCategory);
+    tallyOf(byCategory, deal.category).add(deal, counts);
   }
 
   /** The figures of each window. */
   figures(): Record<MarketWindow, WindowFigures> {
     const total = new MarketTally();
-    const categories = new Map<string | null, MarketTally>();
+    const categories: TalliesByCategory = new Map();
     const figuresUpTo = (window: MarketWindow): WindowFigures => {
       for (const [category, tally] of this.#tallies.get(window) ?? []) {
-        const sum = categories.get(category) ?? new MarketTally();
-        categories.set(category, sum);
-        sum.addAll(tally);
+        tallyOf(categories, category).addAll(tally);
         total.addAll(tally);
       }
       const listed = [...categories].map(([category, tally]) => ({ category, ...tally.figures() }));
       return { total: total.figures(), categories: listed.sort(byVolume) };
     };
-    return { "24h": figuresUpTo("24h"), "7d": figuresUpTo("7d"), "30d": figuresUpTo("30d") };
+    // Each has what the shorter ones have.
+    return { "24h": figuresUpTo("24h"), "7d": figuresUpTo("7d"), "30d": figuresUpTo("30d"), all: figuresUpTo("all") };
   }
 }
 

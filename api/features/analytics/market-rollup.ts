@@ -7,15 +7,15 @@ import { repeat } from "../../jobs/background-loop.ts";
 import type { BackgroundLoop } from "../../jobs/background-loop.ts";
 import type { Lease } from "../../jobs/lease.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { NEW_STANDING } from "../agents/standings.ts";
-import type { Standings } from "../agents/standings.ts";
 import { MARKET_INDEX } from "../transactions/model.ts";
 import type { TransactionModel } from "../transactions/model.ts";
 import type { ChainProgress } from "../transactions/ports.ts";
-import { isConnected, MarketTallies } from "./market-figures.ts";
+import { KeptTally } from "./kept-tally.ts";
+import { MarketTallies } from "./market-figures.ts";
 import type { EndedDeal } from "./market-figures.ts";
-import { MARKET_WINDOWS, marketIdOf } from "./market-model.ts";
-import type { MarketModel, MarketRecord, MarketWindow, WindowFigures } from "./market-model.ts";
+import { LONGEST_SPAN, MARKET_WINDOWS, marketIdOf, SPANS } from "./market-model.ts";
+import type { KeptModels, MarketModel, MarketRecord, MarketWindow, WindowFigures } from "./market-model.ts";
+import type { Parties } from "./wash-trading.ts";
 
 /** Durations of the market figures, in milliseconds. Tests shorten them. */
 export interface MarketTimings {
@@ -35,17 +35,14 @@ const RETRY = { minMs: 1_000, maxMs: 60_000 };
 const IDLE_FACTOR = 20;
 /** Escrows whose parties are looked up with one query. */
 const PAGE = 1_000;
-/** Wallets to remember while reading. */
-const MOST_WALLETS = 50_000;
-const LONGEST: MarketWindow = "30d";
 
 /** Dependencies of the figures of one network. */
 export interface MarketRollupDeps {
   network: Network;
   connection: Connection;
   figures: MarketModel;
+  kept: KeptModels;
   transactions: TransactionModel;
-  standings: Pick<Standings, "of">;
   /** How far the copies of the chain's moves have come. */
   reached: ChainProgress["reached"];
   chain: Pick<ChainClient, "block">;
@@ -58,9 +55,7 @@ export interface MarketRollupDeps {
 export type MarketStep = "computed" | "not_due" | "held" | "unreached" | "stopped" | "overtaken";
 
 /** The fields of a transaction that a computation reads; all are in `MARKET_INDEX`. */
-interface StoredDeal extends Pick<EndedDeal, "status" | "category" | "quantity"> {
-  buyerAddress: string;
-  sellerAddress: string;
+interface StoredDeal extends Parties, Pick<EndedDeal, "status" | "category" | "quantity"> {
   lockedAmount: string;
   escrow: Pick<EndedDeal, "createdAt" | "deliveredAt" | "disputedAt" | "settledAt"> & {
     valueUsd: string;
@@ -76,11 +71,13 @@ class LeaseLostError extends Error {
 /** Computes the market figures of one network from time to time, and stores them for the route to read. */
 export class MarketRollup {
   readonly #deps: MarketRollupDeps;
+  readonly #kept: KeptTally;
   readonly loop: BackgroundLoop;
 
   constructor(deps: MarketRollupDeps) {
     this.#deps = deps;
-    const { network, lease, log, timings } = deps;
+    const { network, connection, kept, lease, log, timings } = deps;
+    this.#kept = new KeptTally(network, connection, kept);
     this.loop = repeat({
       name: `analytics.market.${network}`,
       step: async (signal) => {
@@ -103,46 +100,61 @@ export class MarketRollup {
 
   async #isDue(now: Date): Promise<boolean> {
     const { network, figures, timings } = this.#deps;
-    const last = await figures.findById(marketIdOf(network, LONGEST), { computedAt: 1, tookMs: 1 }).lean();
+    const last = await figures.findById(marketIdOf(network, "all"), { computedAt: 1, tookMs: 1 }).lean();
     if (last === null) return true;
     return now.getTime() >= last.computedAt.getTime() + Math.max(timings.marketEveryMs, IDLE_FACTOR * last.tookMs);
   }
 
-  /** Escrows that ended in a span (unix seconds, both included) in pages. They come from an index, no document is read. */
-  async *#endedPages(first: number, last: number): AsyncGenerator<StoredDeal[]> {
+  /**
+   * Escrows that ended in a span (unix seconds, both included) in pages, each with all of its last second. They come from an
+   * index, no document is read.
+   */
+  async *#endedPages(first: number, last: number): AsyncGenerator<(EndedDeal & Parties)[]> {
     const { network, transactions } = this.#deps;
     const cursor = transactions
       .find({ network, "escrow.settledAt": { $gte: first, $lte: last } }, { _id: 0, ...MARKET_INDEX })
       .hint("market")
       .lean<StoredDeal[]>()
       .cursor({ batchSize: PAGE });
-    let page: StoredDeal[] = [];
-    for await (const deal of cursor) {
+    let page: (EndedDeal & Parties)[] = [];
+    for await (const stored of cursor) {
+      const deal = toDeal(stored);
+      if (page.length >= PAGE && page.at(-1)?.settledAt !== deal.settledAt) {
+        yield page;
+        page = [];
+      }
       page.push(deal);
-      if (page.length < PAGE) continue;
-      yield page;
-      page = [];
     }
-    yield page;
+    if (page.length > 0) yield page;
+  }
+
+  /** Goes on with a computation unless it was told to stop. @throws LeaseLostError */
+  async #mayGoOn(signal: AbortSignal | undefined): Promise<boolean> {
+    if (signal?.aborted === true) return false;
+    if (!(await this.#deps.lease.acquire())) throw new LeaseLostError();
+    return true;
+  }
+
+  /** Adds to the running tally what ended up to a second of the chain's time. */
+  async #keep(last: number, signal: AbortSignal | undefined): Promise<"kept" | "stopped" | "overtaken"> {
+    let from = await this.#kept.through();
+    for await (const deals of this.#endedPages(from + 1, last)) {
+      if (!(await this.#mayGoOn(signal))) return "stopped";
+      const to = deals.at(-1)?.settledAt ?? last;
+      if (!(await this.#kept.absorb(deals, { from, to }))) return "overtaken";
+      from = to;
+    }
+    return "kept";
   }
 
   /** The figures of the windows that end with a second of the chain's time; null if the signal has aborted. */
   async #tally(end: number, signal: AbortSignal | undefined): Promise<Record<MarketWindow, WindowFigures> | null> {
-    const { network, standings, lease } = this.#deps;
-    const tallies = new MarketTallies(end);
-    const connected = new Map<string, boolean>();
-    for await (const page of this.#endedPages(end - MARKET_WINDOWS[LONGEST] + 1, end)) {
-      if (signal?.aborted === true) return null;
-      if (!(await lease.acquire())) throw new LeaseLostError();
-      if (connected.size > MOST_WALLETS) connected.clear();
-      const parties = new Set(page.flatMap(({ buyerAddress, sellerAddress }) => [buyerAddress, sellerAddress]));
-      const unknown = [...parties].filter((wallet) => !connected.has(wallet));
-      const found = await standings.of(network, unknown);
-      for (const wallet of unknown) connected.set(wallet, isConnected(found.get(wallet.toLowerCase()) ?? NEW_STANDING));
-      for (const { buyerAddress, sellerAddress, ...deal } of page) {
-        const counts = connected.get(buyerAddress) === true || connected.get(sellerAddress) === true;
-        tallies.add(toDeal(deal), counts);
-      }
+    const tallies = new MarketTallies(end, await this.#kept.tallies());
+    const pairs = this.#kept.pairCounts();
+    for await (const page of this.#endedPages(end - LONGEST_SPAN + 1, end)) {
+      if (!(await this.#mayGoOn(signal))) return null;
+      await pairs.load(page);
+      for (const deal of page) tallies.add(deal, pairs.take(deal));
     }
     return tallies.figures();
   }
@@ -175,23 +187,23 @@ export class MarketRollup {
     const block = indexedBlock === undefined ? null : await chain.block(indexedBlock);
     if (block === null) return "unreached";
     const startedMs = performance.now();
+    const kept = await this.#keep(block.timestamp - LONGEST_SPAN, signal);
+    if (kept !== "kept") return kept;
     const windows = await this.#tally(block.timestamp, signal);
     if (windows === null) return "stopped";
     const tookMs = Math.ceil(performance.now() - startedMs);
-    const records = Object.entries(MARKET_WINDOWS).map(([name, seconds]): MarketRecord => {
-      const window = name as MarketWindow;
-      return {
-        _id: marketIdOf(network, window),
-        network,
-        window,
-        indexedBlock: block.number,
-        computedAt,
-        tookMs,
-        start: secondAfter(block.timestamp - seconds),
-        end: secondAfter(block.timestamp),
-        ...windows[window],
-      };
-    });
+    const end = secondAfter(block.timestamp);
+    const records = MARKET_WINDOWS.map((window): MarketRecord => ({
+      _id: marketIdOf(network, window),
+      network,
+      window,
+      indexedBlock: block.number,
+      computedAt,
+      tookMs,
+      start: window === "all" ? null : secondAfter(block.timestamp - SPANS[window]),
+      end,
+      ...windows[window],
+    }));
     return (await this.#store(records)) ? "computed" : "overtaken";
   }
 }
@@ -199,9 +211,11 @@ export class MarketRollup {
 /** The end of a second, which is the start of the next one. */
 const secondAfter = (unixSeconds: number): Date => new Date((unixSeconds + 1) * 1_000);
 
-function toDeal({ lockedAmount, escrow, ...deal }: Omit<StoredDeal, "buyerAddress" | "sellerAddress">): EndedDeal {
+function toDeal({ lockedAmount, escrow, ...deal }: StoredDeal): EndedDeal & Parties {
   const { valueUsd, sellerAmount, createdAt, deliveredAt, disputedAt, settledAt } = escrow;
   return {
+    buyerAddress: deal.buyerAddress,
+    sellerAddress: deal.sellerAddress,
     status: deal.status,
     category: deal.category,
     quantity: deal.quantity,

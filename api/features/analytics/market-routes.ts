@@ -2,8 +2,8 @@ import { z } from "zod";
 
 import { networkSchema } from "../../http/common-schemas.ts";
 import { defineRoute } from "../../http/define-route.ts";
-import { marketAnswer, readMarketFigures, MARKET_WINDOW_NAMES } from "./market-answer.ts";
-import { LEAST_WEIGHT } from "./market-figures.ts";
+import { marketAnswer, readMarketFigures } from "./market-answer.ts";
+import { MARKET_WINDOWS } from "./market-model.ts";
 import type { MarketModel } from "./market-model.ts";
 
 /** Dependencies of the market route. */
@@ -19,13 +19,12 @@ const readMarket = defineRoute({
   tag: "Analytics",
   summary: "Volume, prices, times and disputes of the market, by network and category",
   description:
-    "Figures of the escrows that ended within the window, computed every minute or so. To keep out deals of wallets with themselves, a deal " +
-    "counts if `min(1, distinctCounterparties / 10) * (1 - topCounterpartyShare / 2)` of its buyer or of its seller is at least " +
-    `${LEAST_WEIGHT}, by what the two have settled up to now; the others are in \`excluded\` alone.`,
+    "Figures of the escrows that ended within the window, computed every minute or so. To keep out wash trading, an escrow doesn't " +
+    "count if the pair has more than half of all that one of the two has ended so far, from its fifth on. Such deals are in `excluded` alone.",
   auth: "apiKey",
   limitClass: "general",
   budget: "api",
-  query: z.strictObject({ window: z.enum(MARKET_WINDOW_NAMES).default("7d"), network: networkSchema.optional() }),
+  query: z.strictObject({ window: z.enum(MARKET_WINDOWS).default("7d"), network: networkSchema.optional() }),
   responses: { 200: marketAnswer },
 }).handle(async ({ query }, { market }: MarketDeps) => ({
   status: 200,

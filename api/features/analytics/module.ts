@@ -5,11 +5,10 @@ import { NETWORKS } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
 import { Lease, leaseModel } from "../../jobs/lease.ts";
 import type { Logger } from "../../lib/logger.ts";
-import type { Standings } from "../agents/standings.ts";
 import { defineFeature } from "../feature.ts";
 import type { TransactionModel } from "../transactions/model.ts";
 import type { ChainProgress } from "../transactions/ports.ts";
-import { marketModel } from "./market-model.ts";
+import { keptModels, marketModel } from "./market-model.ts";
 import { MarketRollup, MARKET_TIMINGS } from "./market-rollup.ts";
 import type { MarketTimings } from "./market-rollup.ts";
 import { marketRoutes } from "./market-routes.ts";
@@ -25,7 +24,6 @@ export interface AnalyticsModuleDeps {
   chains: Readonly<Record<Network, Pick<ChainClient, "block">>>;
   indexers: AnalyticsDeps["analytics"]["indexers"];
   transactions: TransactionModel;
-  standings: Pick<Standings, "of">;
   /** How far the copies of the chain's moves have come. */
   reached: ChainProgress["reached"];
   log: Logger;
@@ -40,12 +38,14 @@ export const analyticsModule = defineFeature({
   timings: MARKET_TIMINGS,
   create({ connection, chains, indexers, log, processId, timings, ...deps }: AnalyticsModuleDeps) {
     const figures = marketModel(connection);
+    const kept = keptModels(connection);
     const leases = leaseModel(connection);
     const createNetwork = (network: Network) =>
       new MarketRollup({
         network,
         connection,
         figures,
+        kept,
         timings,
         ...deps,
         chain: chains[network],
@@ -59,6 +59,6 @@ export const analyticsModule = defineFeature({
       });
     const market = { "base-sepolia": createNetwork("base-sepolia"), base: createNetwork("base") };
     const services: AnalyticsDeps & MarketDeps = { analytics: { indexers }, market: { figures } };
-    return { services, models: { figures }, loops: NETWORKS.map((network) => market[network].loop), market };
+    return { services, models: { figures, kept }, loops: NETWORKS.map((network) => market[network].loop), market };
   },
 });

@@ -3,6 +3,12 @@ const SCALE = 10 ** DIGITS;
 const BASE = 10;
 const LEAST_ROUNDED_UP = 5;
 
+/** Counts of rounded values as they are stored; both lists have the same order. */
+export interface RoundedRecord {
+  keys: number[];
+  counts: number[];
+}
+
 /**
  * Counts of values, each rounded to three significant digits, so that the median of any number of values takes little
  * memory. A value of up to three digits stays exact; any other is off by 0.5% at most.
@@ -11,6 +17,18 @@ export class RoundedValues {
   /** By the number of dropped digits times 1,000, plus the digits that are kept: sorts like the values. */
   readonly #counts = new Map<number, number>();
   #size = 0;
+
+  /** Reads what `record` has written. */
+  static of({ keys, counts }: RoundedRecord): RoundedValues {
+    const values = new RoundedValues();
+    for (const [index, key] of keys.entries()) values.#count(key, counts[index] ?? 0);
+    return values;
+  }
+
+  /** All that it knows, to be stored. */
+  record(): RoundedRecord {
+    return { keys: [...this.#counts.keys()], counts: [...this.#counts.values()] };
+  }
 
   /** How many values were added. */
   get size(): number {

@@ -10,7 +10,7 @@ import {
   usdOutput,
 } from "../../http/common-schemas.ts";
 import { pageCursor, pageLimit } from "../../http/query-params.ts";
-import { MARKET_WINDOW_NAMES } from "../analytics/market-answer.ts";
+import { MARKET_WINDOWS } from "../analytics/market-model.ts";
 import { scoresOutput } from "../agents/registry-routes.ts";
 import { publicListing } from "../discovery/public-listing.ts";
 import { DISPUTE_OUTCOMES, ESCROW_EVENT_TYPES, RESOLUTION_METHODS, RESOLVED_BY } from "../../indexer/schemas.ts";
@@ -20,7 +20,7 @@ import { LEAST_OUTCOMES, MOST_COUNTED } from "./outcomes.ts";
 
 const count = z.int().min(0);
 
-export const figuresQuery = z.strictObject({ window: z.enum(MARKET_WINDOW_NAMES).default("7d") });
+export const figuresQuery = z.strictObject({ window: z.enum(MARKET_WINDOWS).default("7d") });
 
 /** Orders of the public list. */
 export const PUBLIC_SORTS = ["newest", "trusted"] as const;

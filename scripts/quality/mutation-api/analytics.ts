@@ -9,16 +9,30 @@ const TESTS = ["analytics/market.test.ts"];
 export const ANALYTICS_FAULTS: ApiMutant[] = [
   {
     fault: "a deal of two wallets with each other counts",
-    file: FIGURES,
-    from: "return counterpartyWeightOf(history) >= LEAST_WEIGHT;",
-    to: "return counterpartyWeightOf(history) > 0;",
+    file: "features/analytics/wash-trading.ts",
+    from: "countedDealsOf(pair, party) === pair",
+    to: "countedDealsOf(pair, party) > 0",
+    tests: TESTS,
+  },
+  {
+    fault: "wash trading is compared with one of the two alone",
+    file: "features/analytics/wash-trading.ts",
+    from: "parties.every((party)",
+    to: "parties.some((party)",
+    tests: TESTS,
+  },
+  {
+    fault: "two workers add the same escrows to the tally",
+    file: "features/analytics/kept-tally.ts",
+    from: "const filter = { _id: network, through: from };",
+    to: "const filter = { _id: network };",
     tests: TESTS,
   },
   {
     fault: "a window takes what ended at its start",
     file: FIGURES,
-    from: "deal.settledAt > this.#end - MARKET_WINDOWS[name]",
-    to: "deal.settledAt >= this.#end - MARKET_WINDOWS[name]",
+    from: "deal.settledAt > this.#end - SPANS[name]",
+    to: "deal.settledAt >= this.#end - SPANS[name]",
     tests: TESTS,
   },
   {
@@ -38,8 +52,8 @@ export const ANALYTICS_FAULTS: ApiMutant[] = [
   {
     fault: "a worker goes on without its lease",
     file: ROLLUP,
-    from: "if (!(await lease.acquire())) throw new LeaseLostError();",
-    to: "await lease.acquire();",
+    from: "if (!(await this.#deps.lease.acquire())) throw new LeaseLostError();",
+    to: "await this.#deps.lease.acquire();",
     tests: TESTS,
   },
   {

@@ -15,22 +15,25 @@ describe("the trust that ranks a seller", () => {
     earlyDeclineShare: 0,
   };
   const cases: [what: string, history: TradingHistory, trust: number][] = [
-    ["[D23] is nearly the discoveryScore with ten counterparties", history, 0.95],
+    ["[D23] is the discoveryScore with ten counterparties", history, 1],
     ["[D23] is a tenth for two wallets that trade with each other, halved", sold({ one: 10 }), 0.05],
-    ["[D23] is what breadth and the largest share leave", sold({ one: 3, two: 1 }), 0.2 * (1 - 0.75 / 2)],
+    ["[D23] is what breadth leaves while no partner has more than half", sold({ one: 4, two: 4 }), 0.2],
+    ["[D23] is what breadth and half of the deals leave", sold({ one: 9, two: 3 }), 0.2 * 0.75],
+    ["[D23] leaves nothing out before the fifth deal", sold({ one: 3, two: 1 }), 0.2],
+    ["[D23] leaves out three of the first five", sold({ one: 5 }), 0.1 * 0.4],
     ["[D23] is 0 for a negative score", { ...history, score: -3 }, 0],
     ["[D23] is 0 without a deal", { ...NEW_STANDING, score: 100 }, 0],
-    ["[D6] falls by the share of the late declines", { ...history, released: 9, lateDeclines: 1 }, 0.95 * 0.9],
-    ["[D6] falls further with each late decline", { ...history, released: 9, lateDeclines: 3 }, 0.95 * 0.75],
+    ["[D6] falls by the share of the late declines", { ...history, released: 9, lateDeclines: 1 }, 0.9],
+    ["[D6] falls further with each late decline", { ...history, released: 9, lateDeclines: 3 }, 0.75],
     ["[D6] is 0 for a buyer that only declines late as a seller", { ...history, released: 0, lateDeclines: 2 }, 0],
-    ["[D6] falls by half the share of the early declines", { ...history, earlyDeclineShare: 0.4 }, 0.95 * 0.8],
-    ["[D6] is a half for a seller that declines all orders in time", { ...history, earlyDeclineShare: 1 }, 0.95 * 0.5],
+    ["[D6] falls by half the share of the early declines", { ...history, earlyDeclineShare: 0.4 }, 0.8],
+    ["[D6] is a half for a seller that declines all orders in time", { ...history, earlyDeclineShare: 1 }, 0.5],
     [
       "[D6] falls by early and late declines together",
       { ...history, released: 9, lateDeclines: 1, earlyDeclineShare: 0.4 },
-      0.95 * 0.9 * 0.8,
+      0.9 * 0.8,
     ],
-    ["[D6] is whole for a buyer that has sold nothing and declined nothing", { ...history, released: 0 }, 0.95],
+    ["[D6] is whole for a buyer that has sold nothing and declined nothing", { ...history, released: 0 }, 1],
   ];
 
   function sold(dealsBy: Record<string, number>) {

@@ -5,7 +5,7 @@ import { ApiError, Marketplace } from "../../../sdk/src/index.ts";
 import type { Agent } from "../../../sdk/src/index.ts";
 import { startTestApi } from "../../fixtures/api.ts";
 import type { TestApi } from "../../fixtures/api.ts";
-import { BROAD, releasedDeal, storeMarket } from "../../fixtures/market.ts";
+import { releasedDeal, storeMarket } from "../../fixtures/market.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";
 
 describe("the client's analytics", () => {
@@ -39,8 +39,8 @@ describe("the client's analytics", () => {
   it("reads the market's figures", async () => {
     assert.deepEqual(await analytics.market(), { window: "7d", networks: [] });
     const { number, timestamp: end } = await api.container.chains.base.head();
-    const deals = Array.from({ length: 5 }, () => releasedDeal(end));
-    await storeMarket(api, "base", { deals, dealings: new Map([[1, BROAD]]) }, number);
+    const deals = Array.from({ length: 5 }, (_, buyer) => releasedDeal(end, { buyer, seller: 9 }));
+    await storeMarket(api, "base", { deals }, number);
     assert.strictEqual(await api.container.features.analytics.market.base.step(), "computed");
     const { window, networks } = await analytics.market({ window: "24h", network: "base" });
     assert.strictEqual(window, "24h");

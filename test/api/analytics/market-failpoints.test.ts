@@ -7,11 +7,11 @@ import type { TestApi } from "../../fixtures/api.ts";
 import { killAtEachWrite } from "../../fixtures/failpoints.ts";
 import { faultyDatabase } from "../../fixtures/faults.ts";
 import type { FaultyRoute } from "../../fixtures/faults.ts";
-import { assertMarket, randomMarket, storeMarket } from "../../fixtures/market.ts";
+import { ALL_TIME, assertMarket, randomMarket, storeMarket } from "../../fixtures/market.ts";
 import { seededRandom } from "../../fixtures/random.ts";
 
 const PATH = "/api/v1/analytics/market";
-const WINDOWS = { "24h": 86_400, "7d": 604_800, "30d": 2_592_000 };
+const WINDOWS = { "24h": 86_400, "7d": 604_800, "30d": 2_592_000, all: ALL_TIME };
 const NETWORK = "base-sepolia";
 const DEALS = 1_200;
 /** Every step computes. */
@@ -37,7 +37,7 @@ describe("a worker that is killed at a write while it computes market figures", 
 
   it("leaves whole figures or none, and the next one goes on", async () => {
     const { container } = api;
-    const { figures } = container.features.analytics.models;
+    const { figures, kept } = container.features.analytics.models;
     const { apiKey: key } = await api.registerAgent();
     const block = await container.chains[NETWORK].head();
     const market = randomMarket(seededRandom(), block.timestamp, DEALS);
@@ -54,7 +54,14 @@ describe("a worker that is killed at a write while it computes market figures", 
     const endLeases = () => leaseModel(container.connection).deleteMany({});
     await killAtEachWrite({
       route,
-      prepare: () => Promise.all([figures.deleteMany({}), endLeases()]),
+      prepare: () =>
+        Promise.all([
+          figures.deleteMany({}),
+          kept.tallies.deleteMany({}),
+          kept.counts.deleteMany({}),
+          kept.progress.deleteMany({}),
+          endLeases(),
+        ]),
       work: () => victim.container.features.analytics.market[NETWORK].step(),
       async finish(what) {
         if ((await figures.countDocuments()) > 0) await assertWhole(what);

@@ -3,19 +3,20 @@ import { assert } from "chai";
 
 import { Lease, leaseModel } from "../../../api/jobs/lease.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
+import { KeptTally } from "../../../api/features/analytics/kept-tally.ts";
 import { MarketRollup, MARKET_TIMINGS } from "../../../api/features/analytics/market-rollup.ts";
 import type { MarketStep } from "../../../api/features/analytics/market-rollup.ts";
 import { assertError, startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
 import { limitsWith } from "../../fixtures/limits.ts";
-import { assertMarket, BROAD, NARROW, randomMarket, releasedDeal, storeMarket } from "../../fixtures/market.ts";
+import { ALL_TIME, assertMarket, randomMarket, releasedDeal, storeMarket } from "../../fixtures/market.ts";
 import type { StoredMarket } from "../../fixtures/market.ts";
 import { readsOf } from "../../fixtures/profile.ts";
 import { seededRandom } from "../../fixtures/random.ts";
 import { until } from "../../fixtures/until.ts";
 
 const PATH = "/api/v1/analytics/market";
-const WINDOWS = { "24h": 86_400, "7d": 604_800, "30d": 2_592_000 };
+const WINDOWS = { "24h": 86_400, "7d": 604_800, "30d": 2_592_000, all: ALL_TIME };
 const NETWORK = "base-sepolia";
 /** Every step computes, as soon as a few times the duration of the last one has passed. */
 const ALWAYS = { marketEveryMs: 0, marketPollMs: 5, marketLeaseMs: 10_000 };
@@ -64,7 +65,8 @@ describe("GET /api/v1/analytics/market", () => {
         assert.isAbove(answered.total.excluded.deals, 10);
         assert.strictEqual(answered.indexedBlock, of.block.number);
         assert.strictEqual(Date.parse(answered.end), (end + 1) * 1_000);
-        assert.strictEqual(Date.parse(answered.end) - Date.parse(answered.start), seconds * 1_000);
+        const length = answered.start === null ? ALL_TIME : Date.parse(answered.end) - Date.parse(answered.start);
+        assert.strictEqual(length, seconds * 1_000);
       }
       const one = await read(`?window=${window}&network=base`);
       assert.deepEqual(one.networks, networks.slice(1));
@@ -72,45 +74,67 @@ describe("GET /api/v1/analytics/market", () => {
     assert.deepEqual(await read(), await read("?window=7d"));
   });
 
-  it("[D23] two wallets that only trade with each other change no figure", async () => {
+  it("[D58] two wallets that only trade with each other change no figure after their fourth deal", async () => {
     const { number, timestamp: end } = await head();
-    const honest = [1_000_000n, 2_500_000n, 3_000_000n, 4_000_000n, 7_000_000n].map((value) =>
-      releasedDeal(end, { value }),
+    const honest = [1_000_000n, 2_500_000n, 3_000_000n, 4_000_000n, 7_000_000n].map((value, n) =>
+      releasedDeal(end, { value, seller: 20 + n }),
     );
-    await storeMarket(api, NETWORK, { deals: honest, dealings: new Map([[1, BROAD]]) }, number);
+    const first = Array.from({ length: 4 }, () => releasedDeal(end, { buyer: 8, seller: 9, settledAt: end - 101 }));
+    await storeMarket(api, NETWORK, { deals: [...honest, ...first] }, number);
     await stepUntil("computed");
     const [before] = (await read()).networks;
-    assert.deepInclude(before.total, { deals: 5, volumeUsd: "17.5", medianDealUsd: "3", disputeRate: 0 });
-    assert.deepInclude(before.total, { medianSecondsToDeliver: 100, medianSecondsToRelease: 50 });
+    assert.deepInclude(before.total, { deals: 9, volumeUsd: "27.5", disputeRate: 0, medianDealUsd: "2.5" });
+    assert.deepInclude(before.total, { medianSecondsToDeliver: 100, excluded: { deals: 0, volumeUsd: "0" } });
 
     const wash = Array.from({ length: 500 }, (_, n) =>
       releasedDeal(end, { buyer: 8 + (n % 2), seller: 9 - (n % 2), value: 900_000_000n, disputedAt: end - 120 }),
     );
-    const dealings = new Map([8, 9].map((wallet) => [wallet, NARROW]));
-    await storeMarket(api, NETWORK, { deals: wash, dealings }, number);
+    await storeMarket(api, NETWORK, { deals: wash }, number);
     await stepUntil("computed");
     const [after] = (await read()).networks;
     assert.deepEqual(after.total, { ...before.total, excluded: { deals: 500, volumeUsd: "450000" } });
     assert.deepEqual(after.categories, [{ category: "coding", ...after.total }]);
   });
 
-  it("[D23] a newcomer's deals with an established agent count, and so do all once a newcomer is one", async () => {
+  it("[D58] a pair's deals count again while they are at most half of what either of the two has ended", async () => {
     const { number, timestamp: end } = await head();
-    const deals = [releasedDeal(end, { buyer: 2, seller: 1 }), releasedDeal(end, { buyer: 2, seller: 3 })];
-    await storeMarket(api, NETWORK, { deals, dealings: new Map([[1, BROAD]]) }, number);
+    const at = (settledAt: number, buyer: number, seller = 1) =>
+      releasedDeal(end, { buyer, seller, settledAt: end - 200 + settledAt });
+    // The fifth of wallet 1 is the third with wallet 0, the sixth is the third of six.
+    const deals = [at(0, 0), at(1, 0), at(2, 2), at(3, 3), at(4, 0), at(5, 4), at(6, 0), at(7, 5), at(8, 0)];
+    await storeMarket(api, NETWORK, { deals }, number);
     await stepUntil("computed");
-    const dealsOf = async () => (await read()).networks[0].total.deals;
-    assert.strictEqual(await dealsOf(), 1);
-    await storeMarket(api, NETWORK, { deals: [], dealings: new Map([[3, BROAD]]) }, number);
+    const { total } = (await read()).networks[0];
+    assert.deepInclude(total, { deals: 6, excluded: { deals: 3, volumeUsd: "7.5" } });
+  });
+
+  it("[D58] adds what ended before the longest span to a tally once, and reads it no more", async () => {
+    const { number, timestamp: end } = await head();
+    const DAY = 86_400;
+    const old = Array.from({ length: 1_200 }, (_, n) =>
+      releasedDeal(end, { buyer: n % 50, seller: 50 + (n % 7), settledAt: end - 31 * DAY - (n % 900) }),
+    );
+    const recent = Array.from({ length: 6 }, (_, n) => releasedDeal(end, { buyer: n, seller: 50 + n }));
+    const market = { deals: [...old, ...recent] };
+    await storeMarket(api, NETWORK, market, number);
     await stepUntil("computed");
-    assert.strictEqual(await dealsOf(), 2);
+    const { connection, features } = api.container;
+    const assertAll = async () =>
+      assertMarket((await read("?window=all")).networks[0], market, { end, seconds: ALL_TIME });
+    await assertAll();
+    const kept = await features.analytics.models.kept.tallies.find().lean();
+    const reads = await readsOf(connection, "transactions", () => stepUntil("computed"));
+    assert.isAtMost(Math.max(...reads.map(({ keys }) => keys)), recent.length + 1);
+    assert.deepEqual(await features.analytics.models.kept.tallies.find().lean(), kept);
+    await assertAll();
+    assert.strictEqual((await read("?window=30d")).networks[0].total.deals, 6);
   });
 
   it("answers null for rates and medians of fewer than five deals", async () => {
     const { number, timestamp: end } = await head();
-    const few = Array.from({ length: 4 }, () => releasedDeal(end, { category: "data" }));
-    const enough = Array.from({ length: 5 }, () => releasedDeal(end, { category: null }));
-    await storeMarket(api, NETWORK, { deals: [...few, ...enough], dealings: new Map([[1, BROAD]]) }, number);
+    const few = Array.from({ length: 4 }, (_, n) => releasedDeal(end, { category: "data", buyer: 10 + n }));
+    const enough = Array.from({ length: 5 }, (_, n) => releasedDeal(end, { category: null, buyer: 20 + n }));
+    await storeMarket(api, NETWORK, { deals: [...few, ...enough] }, number);
     await stepUntil("computed");
     const { categories } = (await read()).networks[0];
     const untold = { disputeRate: null, medianDealUsd: null, medianUnitPriceUsd: null };
@@ -180,7 +204,7 @@ describe("the workers that compute market figures", () => {
   async function stored(): Promise<number> {
     const { number, timestamp: end } = await api.container.chains[NETWORK].head();
     const deals = Array.from({ length: 10 }, () => releasedDeal(end));
-    await storeMarket(api, NETWORK, { deals, dealings: new Map([[1, BROAD]]) }, number);
+    await storeMarket(api, NETWORK, { deals }, number);
     return number;
   }
 
@@ -202,7 +226,7 @@ describe("the workers that compute market figures", () => {
       }
       const [last] = await figures().find().lean();
       assert.deepEqual(last, first);
-      assert.strictEqual(await figures().countDocuments(), 3);
+      assert.strictEqual(await figures().countDocuments(), 4);
     } finally {
       await Promise.all(others.map((one) => one.stop()));
     }
@@ -211,20 +235,20 @@ describe("the workers that compute market figures", () => {
   it("overwrite no newer figures after a pause, and give up when another has taken over", async () => {
     const number = await stored();
     const { connection, features, chains } = api.container;
-    /** A worker that is paused while it looks up its page's wallets, as often as there are pages. */
+    /** A worker that is paused after it has begun. */
     function paused(processId: string, onPause: () => Promise<unknown>) {
       return new MarketRollup({
         network: NETWORK,
         connection,
         figures: figures(),
-        chain: chains[NETWORK],
-        transactions: features.transactions.models.transactions,
-        standings: {
-          of: async (network, wallets) => {
+        kept: features.analytics.models.kept,
+        chain: {
+          block: async (of) => {
             await onPause();
-            return features.agents.standings.of(network, wallets);
+            return chains[NETWORK].block(of);
           },
         },
+        transactions: features.transactions.models.transactions,
         reached: () => Promise.resolve(new Map([[NETWORK, number]])),
         lease: new Lease({ leases: leaseModel(connection), name: "test.market", owner: processId, ttlMs: 1 }),
         log: createLogger({ level: "silent", name: "test" }),
@@ -238,13 +262,6 @@ describe("the workers that compute market figures", () => {
     const [{ computedAt } = { computedAt: undefined }] = await figures().find().lean();
     assert.ok(computedAt !== undefined);
 
-    const { timestamp: end } = await chains[NETWORK].head();
-    await storeMarket(
-      api,
-      NETWORK,
-      { deals: Array.from({ length: 1_100 }, () => releasedDeal(end)), dealings: new Map() },
-      number,
-    );
     await forget();
     const owner = new Lease({ leases: leaseModel(connection), name: "test.market", owner: "owner", ttlMs: 60_000 });
     const robbed = paused("robbed", () => until("the lease ends", () => owner.acquire()));
@@ -254,6 +271,34 @@ describe("the workers that compute market figures", () => {
     );
     assert.strictEqual((error as Error).name, "LeaseLostError");
     assert.strictEqual(await figures().countDocuments(), 0);
+  });
+
+  it("add escrows to the tally once, when two are at it", async () => {
+    const { connection, features } = api.container;
+    const { kept } = features.analytics.models;
+    const names = { buyerAddress: "0xa", sellerAddress: "0xb" };
+    const times = { createdAt: 1, deliveredAt: 2, disputedAt: null, settledAt: 3 };
+    const terms = {
+      status: "released",
+      category: "coding",
+      quantity: 1,
+      valueUsd: 7n,
+      locked: 1n,
+      sellerAmount: 1n,
+    } as const;
+    const tally = new KeptTally("base", connection, kept);
+    for (const from of [0, 3]) {
+      const absorb = () => tally.absorb([{ ...names, ...terms, ...times }], { from, to: from + 3 });
+      const done = await Promise.all([absorb(), absorb()]);
+      assert.sameMembers(done, [true, false]);
+      assert.strictEqual(await tally.through(), from + 3);
+    }
+    assert.strictEqual((await tally.tallies()).get("coding")?.figures().released, 2);
+    const counts = await kept.counts.find({ _id: /^base:/ }).lean();
+    assert.sameDeepMembers(
+      counts,
+      ["0xa", "0xb", "0xa:0xb"].map((id) => ({ _id: `base:${id}`, ended: 2 })),
+    );
   });
 
   it("stop in the middle when they are told to", async () => {

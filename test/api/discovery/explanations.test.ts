@@ -83,7 +83,7 @@ describe("explanations of a search", () => {
     );
     const explained = new Map(results.map(({ serviceId, explanation }) => [serviceId, explanation]));
     const partOf = (part: string) => ids.map((id) => explained.get(id)?.[part]);
-    assert.deepEqual(partOf("counterpartyWeight"), [0.4, 0, 0.4]);
+    assert.deepEqual(partOf("counterpartyWeight"), [0.5, 0, 0.5]);
     assert.deepEqual(partOf("lateDeclineWeight"), [0.75, 1, 0.75]);
     assert.deepEqual(partOf("variety"), [1, 1, 0.5]);
     const [cheap = NaN, dear = NaN] = partOf("priceFit");
@@ -93,7 +93,7 @@ describe("explanations of a search", () => {
     const [first = [], , third = []] = ids.map((id) => explained.get(id)?.reasons);
     assert.includeMembers(first, [
       "Trust in the seller adds 3%.",
-      "The seller deals with few partners, or mostly with one, which lowers trust by 60%.",
+      "The seller deals with few partners, or mostly with one, which lowers trust by 50%.",
       "The seller has refunded orders after the deadline, which lowers trust by 25%.",
       "The price is below the query's maximum, which adds 3%.",
     ]);

@@ -20,7 +20,7 @@ describe("GET /api/v1/market/figures", () => {
     await storeMarket(api, "base-sepolia", randomMarket(seededRandom(), block.timestamp, 300), block.number);
     assert.deepEqual((await api.request("GET", PATH)).body.data, { window: "7d", networks: [] });
     assert.strictEqual(await api.container.features.analytics.market["base-sepolia"].step(), "computed");
-    for (const window of ["24h", "7d", "30d"]) {
+    for (const window of ["24h", "7d", "30d", "all"]) {
       const { body } = await api.request("GET", `${PATH}?window=${window}`);
       const asAgent = await api.request("GET", `/api/v1/analytics/market?window=${window}`, { key });
       assert.deepEqual(body, asAgent.body);

@@ -3,4 +3,5 @@ export const WINDOWS = [
   { id: "24h", name: "24 hours" },
   { id: "7d", name: "7 days" },
   { id: "30d", name: "30 days" },
+  { id: "all", name: "all time" },
 ] as const;
