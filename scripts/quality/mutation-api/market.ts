@@ -85,7 +85,7 @@ export const MARKET_FAULTS: ApiMutant[] = [
   {
     fault: "two wallets climb by trading with each other",
     file: SCORE,
-    from: "return breadth * (1 - topCounterpartyShareOf(history) / 2);",
+    from: "return breadth * (1 - leftOut / settledCount);",
     to: "return Math.max(breadth, 1 - topCounterpartyShareOf(history));",
     tests: ["agents/ranking-trust.test.ts", "discovery/discovery.test.ts"],
   },

@@ -3462,7 +3462,7 @@ export type MarketAnswer = {
 };
 
 export type Market = {
-  window: "24h" | "7d" | "30d";
+  window: "24h" | "7d" | "30d" | "all";
   /**
    * A network is missing until its figures are computed for the first time
    */
@@ -3471,7 +3471,10 @@ export type Market = {
 
 export type NetworkMarket = {
   network: Network;
-  start: string;
+  /**
+   * Null for all time
+   */
+  start: string | null;
   /**
    * Exclusive; by the chain's time
    */
@@ -3864,7 +3867,7 @@ export type DeliveryId = string;
 
 export type Topic = string;
 
-export type Window = "24h" | "7d" | "30d";
+export type Window = "24h" | "7d" | "30d" | "all";
 
 export type AgentsRegisterData = {
   body: RegistrationRequest;
@@ -9299,7 +9302,7 @@ export type AnalyticsReadMarketData = {
   body?: never;
   path?: never;
   query?: {
-    window?: "24h" | "7d" | "30d";
+    window?: "24h" | "7d" | "30d" | "all";
     network?: Network;
   };
   url: "/api/v1/analytics/market";
@@ -9361,7 +9364,7 @@ export type MarketReadFiguresData = {
   };
   path?: never;
   query?: {
-    window?: "24h" | "7d" | "30d";
+    window?: "24h" | "7d" | "30d" | "all";
   };
   url: "/api/v1/market/figures";
 };
