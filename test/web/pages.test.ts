@@ -10,7 +10,7 @@ import { listingBody, startTestApi } from "../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../fixtures/api.ts";
 import { openBrowser, openPage } from "../fixtures/browser.ts";
 import type { WatchedPage } from "../fixtures/browser.ts";
-import { act, fundedDeal, openMarket } from "../fixtures/deals.ts";
+import { act, deliverDeal, fundedDeal, openMarket } from "../fixtures/deals.ts";
 import type { CheckoutData, Market } from "../fixtures/deals.ts";
 import { limitsWith } from "../fixtures/limits.ts";
 import { randomMarket, storeMarket } from "../fixtures/market.ts";
@@ -61,6 +61,11 @@ describe("the web pages in a browser", () => {
     await storeMarket(api, "base-sepolia", randomMarket(seededRandom(), block.timestamp, 300), block.number);
     await api.container.features.analytics.market["base-sepolia"].step();
     market = await openMarket(api, await openChain("base-sepolia"));
+    for (let ended = 0; ended < 2; ended += 1) {
+      const { transactionId } = await fundedDeal(market);
+      await deliverDeal(market, transactionId);
+      await act(api, market.chain, market.buyer, transactionId, "accept");
+    }
     deal = await fundedDeal(market);
     browser = await openBrowser();
   });
@@ -113,12 +118,15 @@ describe("the web pages in a browser", () => {
     market: "/",
     listing: `/listings/${listing}`,
     hostile: `/listings/${hostile}`,
+    agent: agentPath(),
     deal: dealPath(),
     status: "/status",
   });
   const dealPath = () => `/deals/${deal.paymentInstructions.escrowId}`;
 
-  for (const name of ["market", "listing", "hostile", "deal", "status"]) {
+  const agentPath = () => `/agents/${market.seller.walletAddress}`;
+
+  for (const name of ["market", "listing", "hostile", "agent", "deal", "status"]) {
     for (const colorScheme of ["light", "dark"] as const) {
       it(`show the ${name} page without a fault, accessibly and in every width, ${colorScheme}`, async () => {
         const path = paths()[name] ?? "";
@@ -237,6 +245,28 @@ describe("the web pages in a browser", () => {
     assert.deepEqual(faults, []);
   });
 
+  it("show an agent's score, deals and listings, without JavaScript, and lead to its deals and back", async () => {
+    await until("the releases are indexed", async () =>
+      (await (await fetch(api.url + agentPath())).text()).includes("Deals settled</dt><dd>2</dd>"),
+    );
+    await on(
+      dealPath(),
+      async (page) => {
+        await page.getByLabel("Parties and terms").getByRole("link").last().click();
+        await page.waitForURL(`**${agentPath().toLowerCase()}`);
+        const card = page.getByLabel("Base Sepolia", { exact: true });
+        assert.match(await card.innerText(), /Score\s+2\s[\s\S]*2 paid, \d declined[\s\S]*0 won, 0 lost/);
+        assert.strictEqual(await card.getByRole("img").getAttribute("aria-label"), "Score from 1 to 2");
+        assert.match(await page.getByLabel("Base", { exact: true }).innerText(), /No deal yet: its score is 0\./);
+        assert.strictEqual(await page.locator("#offers + * tbody tr").count(), 1);
+        assert.strictEqual(await page.locator("#changes + * tbody tr").count(), 2);
+        await page.locator("#changes + * a").first().click();
+        await page.waitForURL(/\/deals\/0x[0-9a-f]{64}\?network=base-sepolia$/);
+      },
+      { javaScriptEnabled: false },
+    );
+  });
+
   it("say in the HTML what they are, for crawlers and whoever shares the address", async () => {
     const html = await (await fetch(`${api.url}/listings/${listing}`)).text();
     assert.match(html, /<title>Token risk report · Agent marketplace<\/title>/);
@@ -253,6 +283,8 @@ describe("the web pages in a browser", () => {
       "/listings/%3Cscript%3E",
       `/deals/0x${"0".repeat(64)}`,
       "/deals/0x1",
+      `/agents/0x${"0".repeat(40)}`,
+      "/agents/0x1",
     ]) {
       const answer = await fetch(api.url + path, { headers: { accept: "text/html" } });
       assert.strictEqual(answer.status, 404, path);

@@ -1,6 +1,7 @@
 import type { Answers } from "./data/answers.ts";
 import type { Route } from "./data/route.ts";
 import type { Site } from "./data/site.ts";
+import { AgentPage } from "./pages/agent.tsx";
 import { DealPage } from "./pages/deal.tsx";
 import { ListingPage } from "./pages/listing.tsx";
 import { MarketPage } from "./pages/market.tsx";
@@ -20,6 +21,7 @@ export function App({ route, answers, site }: View) {
     <Frame site={site} current={route.address.split("?")[0] ?? ""}>
       {route.page === "market" && <MarketPage answers={answers} window={route.subject} site={site} />}
       {route.page === "listing" && <ListingPage answers={answers} site={site} />}
+      {route.page === "agent" && <AgentPage answers={answers} />}
       {route.page === "deal" && <DealPage answers={answers} />}
       {route.page === "status" && <StatusPage answers={answers} />}
     </Frame>

@@ -1,7 +1,7 @@
-import { loaded } from "./data/answers.ts";
-import type { Answers, Deal, ListingDetails } from "./data/answers.ts";
+import { loaded, NETWORKS } from "./data/answers.ts";
+import type { Agent, Answers, Deal, ListingDetails } from "./data/answers.ts";
 import type { Route } from "./data/route.ts";
-import { price, token as tokenAmount } from "./words/amounts.ts";
+import { count, price, token as tokenAmount } from "./words/amounts.ts";
 import { networkName, shortHash, unitName } from "./words/names.ts";
 import { DEAL_STATES } from "./words/states.ts";
 import { clean, shortened } from "./words/strangers-text.ts";
@@ -30,6 +30,7 @@ const STATUS: Head = {
 /** The head of a page, from its answers. */
 export function headOf({ page }: Route, answers: Answers): Head {
   if (page === "listing") return listingHead(answers);
+  if (page === "agent") return agentHead(answers);
   if (page === "deal") return dealHead(answers);
   if (page === "status") return STATUS;
   return MARKET;
@@ -38,6 +39,22 @@ export function headOf({ page }: Route, answers: Answers): Head {
 /** A title with the market's name behind it. */
 export function titled(title: string): string {
   return `${title} · ${NAME}`;
+}
+
+function agentHead(answers: Answers): Head {
+  const agent = loaded<Agent>(answers["agent"]);
+  if (agent.kind !== "there") return { title: titled("Agent"), description: MARKET.description };
+  const { walletAddress, seller, networks } = agent.data;
+  const name = seller === null ? `Agent ${shortHash(walletAddress)}` : clean(seller.name).text;
+  const scores = NETWORKS.flatMap((network) => {
+    const record = networks[network];
+    return record === null ? [] : [`${count(record.score)} on ${networkName(network)}`];
+  });
+  const text = seller?.description == null ? "" : clean(seller.description).text.replaceAll(/\s+/g, " ");
+  return {
+    title: titled(shortened(name, TITLE_LENGTH)),
+    description: shortened(`Score ${scores.join(", ")}. ${text}`.trim(), DESCRIPTION_LENGTH),
+  };
 }
 
 function dealHead(answers: Answers): Head {

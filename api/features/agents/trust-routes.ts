@@ -1,20 +1,19 @@
-import { formatUnits } from "viem";
 import { z } from "zod";
 
-import { TESTNET, USD_DECIMALS } from "../../config/constants.ts";
+import { TESTNET } from "../../config/constants.ts";
 import type { Network } from "../../config/constants.ts";
-import { addressOutput, networkSchema, timestampOutput, usdOutput } from "../../http/common-schemas.ts";
+import { addressOutput, networkSchema } from "../../http/common-schemas.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import { encodeCursor, pageCursor, pageLimit } from "../../http/query-params.ts";
-import type { AgentHistory, Indexer } from "../../indexer/indexer-client.ts";
-import { SCORE_OUTCOMES } from "../../indexer/schemas.ts";
-import type { IndexedScoreChange } from "../../indexer/schemas.ts";
+import type { Indexer } from "../../indexer/indexer-client.ts";
+import { chainOutcomes, chainTrade, countsOf, escrowCounts, MEDIAN_DEALS, presentChange } from "./chain-record.ts";
+import { scoreChangeOutput } from "./chain-record.ts";
 import type { AgentDirectory } from "./directory.ts";
 import { kyaOutput, kyaStatusOf } from "./kya-status.ts";
 import { scoresOutput } from "./registry-routes.ts";
 import type { AgentRegistry } from "./registry.ts";
 import type { DeclinesOf } from "./standings.ts";
-import { discoveryScoreOf, topCounterpartyShareOf } from "./score.ts";
+import { discoveryScoreOf } from "./score.ts";
 
 /** Dependencies of the trust route. */
 export interface TrustDeps {
@@ -24,20 +23,7 @@ export interface TrustDeps {
   declinesOf: DeclinesOf;
 }
 
-/** Released deals that the median is taken of: the latest ones. */
-const MEDIAN_DEALS = 1_000;
-
 const count = z.int().min(0);
-
-const scoreChangeOutput = z.object({
-  escrowId: z.string(),
-  outcome: z.enum(SCORE_OUTCOMES),
-  delta: z.int(),
-  score: z.int().meta({ description: "Score after the change" }),
-  at: timestampOutput,
-  blockNumber: count,
-  txHash: z.string(),
-});
 
 const trustOutput = z
   .object({
@@ -49,17 +35,10 @@ const trustOutput = z
     onChainScore: z.int().meta({ description: "Score on `network`" }),
     scores: scoresOutput,
     discoveryScore: z.number().min(0).max(1).meta({ description: "Of the score on `network`" }),
-    escrows: z.object({ asBuyer: count, asSeller: count }),
+    escrows: escrowCounts,
     outcomes: z
       .object({
-        released: count.meta({ description: "As seller" }),
-        settled: count.meta({ description: "Released escrows in either role" }),
-        disputesWon: count,
-        disputesLost: count,
-        disputesSplit: count,
-        abandoned: count.meta({ description: "Jobs that this seller never delivered" }),
-        declined: count.meta({ description: "Jobs that this seller refunded" }),
-        lateDeclines: count.meta({ description: "Those of them refunded after the deadline" }),
+        ...chainOutcomes,
         earlyDeclines: count.meta({
           description:
             "Those refunded up to the deadline, of escrows from a checkout that were funded within their quote",
@@ -70,16 +49,7 @@ const trustOutput = z
       description:
         "Share of `earlyDeclines` in such escrows that have ended; 0 while they are of fewer than three buyers",
     }),
-    distinctCounterparties: count,
-    topCounterpartyShare: z
-      .number()
-      .min(0)
-      .max(1)
-      .meta({ description: "Share of the settled deals that were with the most frequent counterparty" }),
-    medianDealUsd: usdOutput
-      .nullable()
-      .meta({ description: `Of the latest ${MEDIAN_DEALS} released deals in either role; null without one` }),
-    settledVolumeUsd: usdOutput.meta({ description: "Value of all released deals as seller" }),
+    ...chainTrade,
     scoreHistory: z.array(scoreChangeOutput).meta({ description: "Newest first" }),
   })
   .meta({ id: "AgentTrust" });
@@ -167,47 +137,5 @@ const readTrust = defineRoute({
     },
   };
 });
-
-function countsOf({ agent, dealValuesUsd }: AgentHistory) {
-  const median = medianOf(dealValuesUsd);
-  return {
-    escrows: { asBuyer: agent?.escrowsAsBuyer ?? 0, asSeller: agent?.escrowsAsSeller ?? 0 },
-    outcomes: {
-      released: agent?.released ?? 0,
-      settled: agent?.settledCount ?? 0,
-      disputesWon: agent?.disputesWon ?? 0,
-      disputesLost: agent?.disputesLost ?? 0,
-      disputesSplit: agent?.disputesSplit ?? 0,
-      abandoned: agent?.abandoned ?? 0,
-      declined: agent?.declined ?? 0,
-      lateDeclines: agent?.lateDeclines ?? 0,
-    },
-    distinctCounterparties: agent?.distinctCounterparties ?? 0,
-    topCounterpartyShare: agent === null ? 0 : topCounterpartyShareOf(agent),
-    medianDealUsd: median === null ? null : formatUnits(median, USD_DECIMALS),
-    settledVolumeUsd: formatUnits(agent?.settledVolumeUsd ?? 0n, USD_DECIMALS),
-  };
-}
-
-/** The middle value; of an even number of values the mean of the two in the middle, rounded down. */
-function medianOf(values: readonly bigint[]): bigint | null {
-  const sorted = values.toSorted((one, other) => (one < other ? -1 : one > other ? 1 : 0));
-  const upper = sorted[Math.floor(sorted.length / 2)];
-  const lower = sorted[Math.floor((sorted.length - 1) / 2)];
-  return upper === undefined || lower === undefined ? null : (lower + upper) / 2n;
-}
-
-function presentChange(change: IndexedScoreChange): z.input<typeof scoreChangeOutput> {
-  const { escrowId, outcome, delta, score, timestamp, blockNumber, txHash } = change;
-  return {
-    escrowId,
-    outcome,
-    blockNumber,
-    txHash,
-    delta: Number(delta),
-    score: Number(score),
-    at: new Date(timestamp * 1_000).toISOString(),
-  };
-}
 
 export const trustRoutes = [readTrust];

@@ -30,7 +30,7 @@ export interface PublicListingsDeps {
 }
 
 /** Every value of the fields before the id in the indexes by age, so that they are read in order (see listings/model.ts). */
-const ACTIVE = {
+export const ACTIVE = {
   status: { $in: ["active"] },
   currency: { $in: [...CURRENCIES] },
   deliveryType: { $in: [...DELIVERY_TYPES] },

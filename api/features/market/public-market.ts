@@ -14,7 +14,10 @@ import type { AgentDirectory } from "../agents/directory.ts";
 import { presentPublicListing } from "../discovery/public-listing.ts";
 import { toListing } from "../listings/listing.ts";
 import type { TransactionModel } from "../transactions/model.ts";
+import { agentAnswer } from "./agent-schemas.ts";
 import { countOutcomes } from "./outcomes.ts";
+import { readPublicAgent } from "./public-agents.ts";
+import type { PublicAgentsDeps } from "./public-agents.ts";
 import { readPublicDeal } from "./public-deals.ts";
 import type { PublicDealsDeps } from "./public-deals.ts";
 import { listPublicly } from "./public-listings.ts";
@@ -25,7 +28,8 @@ import { dealAnswer, listingAnswer, listingsAnswer, statusAnswer } from "./schem
 import type { figuresQuery, ListingsQuery } from "./schemas.ts";
 
 /** Dependencies of the public answers. */
-export interface PublicMarketOptions extends PublicListingsDeps, PublicDealsDeps, PublicStatusDeps {
+export interface PublicMarketOptions extends PublicListingsDeps, Omit<PublicDealsDeps, "indexers">, PublicStatusDeps {
+  indexers: PublicDealsDeps["indexers"] & PublicAgentsDeps["indexers"];
   figures: MarketModel;
   transactions: TransactionModel;
   directory: Pick<AgentDirectory, "byId">;
@@ -34,7 +38,7 @@ export interface PublicMarketOptions extends PublicListingsDeps, PublicDealsDeps
 
 /** How old public answers may be, in milliseconds. Tests shorten them. */
 export interface PublicMarketTimings {
-  /** Of figures and listings. */
+  /** Of figures, listings and agents. */
   publicAnswerMs: number;
   /** Of what moves with each block: deals and the status. */
   publicBlockMs: number;
@@ -45,6 +49,8 @@ export const PUBLIC_MARKET_TIMINGS: PublicMarketTimings = { publicAnswerMs: 5_00
 /** Answers that are kept. A page of a hundred long listings has a megabyte, anything else some kilobytes. */
 const MOST_LISTS = 30;
 const MOST_ENTRIES = 1_000;
+/** Agents have up to two hundred changes of their scores and ten listings: about 100 kB. */
+const MOST_AGENTS = 200;
 
 /** What anyone may read of the market. */
 export class PublicMarket {
@@ -52,6 +58,7 @@ export class PublicMarket {
   readonly #figures: CachedAnswers<typeof marketAnswer>;
   readonly #lists: CachedAnswers<typeof listingsAnswer>;
   readonly #listings: CachedAnswers<typeof listingAnswer>;
+  readonly #agents: CachedAnswers<typeof agentAnswer>;
   readonly #deals: CachedAnswers<typeof dealAnswer>;
   readonly #status: CachedAnswers<typeof statusAnswer>;
 
@@ -61,6 +68,7 @@ export class PublicMarket {
     this.#figures = new CachedAnswers({ schema: marketAnswer, maxAgeMs, maxEntries: MOST_LISTS });
     this.#lists = new CachedAnswers({ schema: listingsAnswer, maxAgeMs, maxEntries: MOST_LISTS });
     this.#listings = new CachedAnswers({ schema: listingAnswer, maxAgeMs, maxEntries: MOST_ENTRIES });
+    this.#agents = new CachedAnswers({ schema: agentAnswer, maxAgeMs, maxEntries: MOST_AGENTS });
     const blockMs = options.timings.publicBlockMs;
     this.#deals = new CachedAnswers({ schema: dealAnswer, maxAgeMs: blockMs, maxEntries: MOST_ENTRIES });
     this.#status = new CachedAnswers({ schema: statusAnswer, maxAgeMs: blockMs, maxEntries: 1 });
@@ -84,6 +92,11 @@ export class PublicMarket {
   /** An active listing. @throws ApiError `not_found` */
   listing(id: string, requested: IncomingHttpHeaders): Promise<RawResult> {
     return this.#listings.answer(id, requested, () => this.#readListing(id));
+  }
+
+  /** A wallet with what the chains know about it. @throws ApiError `not_found`; IndexerUnavailableError */
+  agent(wallet: string, requested: IncomingHttpHeaders): Promise<RawResult> {
+    return this.#agents.answer(wallet, requested, () => readPublicAgent(wallet, this.#options));
   }
 
   /** A deal by its escrow's id, lower case. @throws ApiError `not_found`; IndexerUnavailableError */

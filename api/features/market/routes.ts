@@ -3,6 +3,7 @@ import { z } from "zod";
 import { CONDITIONAL } from "../../http/cached-answers.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import { marketAnswer } from "../analytics/market-answer.ts";
+import { agentAnswer, agentParams } from "./agent-schemas.ts";
 import type { PublicMarket } from "./public-market.ts";
 import { MOST_OF_SELLER } from "./public-listings.ts";
 import { dealAnswer, dealParams, dealQuery, figuresQuery, listingAnswer } from "./schemas.ts";
@@ -58,6 +59,17 @@ const readListing = defineRoute({
   errors: ["not_found", "service_unavailable"],
 }).handle(({ params, headers }, { publicMarket }: PublicMarketDeps) => publicMarket.listing(params.serviceId, headers));
 
+const readAgent = defineRoute({
+  name: "market.readAgent",
+  ...shared,
+  path: "/api/v1/market/agents/{wallet}",
+  summary: "What the chains know about a wallet, and what it sells, for anyone",
+  description: "Name and description only while it has an active service.",
+  params: agentParams,
+  responses: { 200: agentAnswer, 304: z.undefined() },
+  errors: ["not_found", "indexer_unavailable", "service_unavailable"],
+}).handle(({ params, headers }, { publicMarket }: PublicMarketDeps) => publicMarket.agent(params.wallet, headers));
+
 const readDeal = defineRoute({
   name: "market.readDeal",
   ...shared,
@@ -82,4 +94,4 @@ const readStatus = defineRoute({
   responses: { 200: statusAnswer, 304: z.undefined() },
 }).handle(({ headers }, { publicMarket }: PublicMarketDeps) => publicMarket.status(headers));
 
-export const publicMarketRoutes = [readFigures, listListings, readListing, readDeal, readStatus];
+export const publicMarketRoutes = [readFigures, listListings, readListing, readAgent, readDeal, readStatus];

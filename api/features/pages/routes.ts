@@ -78,6 +78,16 @@ const listingPage = defineRoute({
   answerPage(`/listings/${encodeURIComponent(request.params.serviceId)}`, request, deps),
 );
 
+const agentPage = defineRoute({
+  ...pageSpec,
+  name: "pages.agent",
+  path: "/agents/{wallet}",
+  params: z.strictObject({ wallet: id }),
+  summary: "An agent as a web page",
+}).handle((request, deps: PagesDeps) =>
+  answerPage(`/agents/${encodeURIComponent(request.params.wallet)}`, request, deps),
+);
+
 const dealPage = defineRoute({
   ...pageSpec,
   name: "pages.deal",
@@ -103,4 +113,4 @@ const assetFile = defineRoute({
   return assetAnswer(asset, headers);
 });
 
-export const pageRoutes = [marketPage, statusPage, listingPage, dealPage, assetFile];
+export const pageRoutes = [marketPage, statusPage, listingPage, agentPage, dealPage, assetFile];

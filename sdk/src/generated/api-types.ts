@@ -3608,6 +3608,99 @@ export type PublicSeller = {
   };
 };
 
+export type PublicAgentAnswer = {
+  success: true;
+  data: PublicAgent;
+};
+
+export type PublicAgent = {
+  walletAddress: Address;
+  /**
+   * Null without an active service
+   */
+  seller: {
+    agentId: string;
+    name: string;
+    description: string | null;
+  } | null;
+  networks: {
+    "base-sepolia": ChainRecord;
+    base: ChainRecord;
+  };
+  /**
+   * The newest 10 active services
+   */
+  listings: Array<PublicListing>;
+};
+
+/**
+ * Null while the network's subgraph can't be read
+ */
+export type ChainRecord = {
+  score: number;
+  /**
+   * Subgraph block at which it was read
+   */
+  indexedBlock: number;
+  escrows: {
+    asBuyer: number;
+    asSeller: number;
+  };
+  outcomes: {
+    /**
+     * As seller
+     */
+    released: number;
+    /**
+     * Released escrows in either role
+     */
+    settled: number;
+    disputesWon: number;
+    disputesLost: number;
+    disputesSplit: number;
+    /**
+     * Jobs that this seller never delivered
+     */
+    abandoned: number;
+    /**
+     * Jobs that this seller refunded
+     */
+    declined: number;
+    /**
+     * Those of them refunded after the deadline
+     */
+    lateDeclines: number;
+  };
+  distinctCounterparties: number;
+  /**
+   * Share of the settled deals that were with the most frequent counterparty
+   */
+  topCounterpartyShare: number;
+  /**
+   * Of the latest 1000 released deals in either role; null without one
+   */
+  medianDealUsd: Usd | null;
+  /**
+   * Value of all released deals as seller
+   */
+  settledVolumeUsd: Usd;
+  /**
+   * The latest 100, newest first
+   */
+  scoreHistory: Array<{
+    escrowId: string;
+    outcome: "Released" | "BuyerRefund" | "SellerPaid" | "Split" | "Abandonment";
+    delta: number;
+    /**
+     * Score after the change
+     */
+    score: number;
+    at: string;
+    blockNumber: number;
+    txHash: string;
+  }>;
+} | null;
+
 export type PublicDealAnswer = {
   success: true;
   data: PublicDeal;
@@ -3836,14 +3929,14 @@ export type Id = string;
 
 export type Id2 = string;
 
-export type Namespace = string;
-
-export type WebhookId = string;
-
 /**
  * The `ETag` of a known answer
  */
 export type IfNoneMatch = string;
+
+export type Namespace = string;
+
+export type WebhookId = string;
 
 export type Network2 = Network;
 
@@ -9500,6 +9593,55 @@ export type MarketReadListingResponses = {
 };
 
 export type MarketReadListingResponse = MarketReadListingResponses[keyof MarketReadListingResponses];
+
+export type MarketReadAgentData = {
+  body?: never;
+  headers?: {
+    /**
+     * The `ETag` of a known answer
+     */
+    "If-None-Match"?: string;
+  };
+  path: {
+    wallet: Address;
+  };
+  query?: never;
+  url: "/api/v1/market/agents/{wallet}";
+};
+
+export type MarketReadAgentErrors = {
+  /**
+   * Bad Request
+   */
+  400: ValidationError;
+  /**
+   * Not Found
+   */
+  404: NotFoundError;
+  /**
+   * Too Many Requests
+   */
+  429: RateLimitExceededError;
+  /**
+   * Service Unavailable
+   */
+  503: IndexerUnavailableError | ServiceUnavailableError;
+  /**
+   * What any operation may answer
+   */
+  default: InternalError;
+};
+
+export type MarketReadAgentError = MarketReadAgentErrors[keyof MarketReadAgentErrors];
+
+export type MarketReadAgentResponses = {
+  /**
+   * OK
+   */
+  200: PublicAgentAnswer;
+};
+
+export type MarketReadAgentResponse = MarketReadAgentResponses[keyof MarketReadAgentResponses];
 
 export type MarketReadDealData = {
   body?: never;

@@ -67,6 +67,7 @@ const WITHOUT: Readonly<Record<string, number>> = {
   "GET /": 503,
   "GET /status": 503,
   "GET /listings/{serviceId}": 503,
+  "GET /agents/{wallet}": 503,
   "GET /deals/{escrowId}": 503,
   "GET /assets/{file}": 404,
 };
@@ -92,6 +93,7 @@ describe("while the database is unavailable", () => {
       "GET /api/v1/agents/{id}/public-key": [`/api/v1/agents/${agent.agentId}/public-key`, {}],
       "POST /api/v1/discover": ["/api/v1/discover", { body: { query: "invoice reconciliation" } }],
       "GET /api/v1/agents/score": [`/api/v1/agents/score?address=${agent.walletAddress}`, {}],
+      "GET /api/v1/market/agents/{wallet}": [`/api/v1/market/agents/${agent.walletAddress}`, {}],
       "GET /docs/{file}": ["/docs/start.js", {}],
       "GET /guides/{page}": ["/guides/webhooks", {}],
       "GET /guides/{page}.md": ["/guides/webhooks.md", {}],

@@ -142,6 +142,7 @@ describe("the examples of the description", () => {
     await ask("listings.checkVisibility", { as, at: { id } });
     await ask("market.listListings");
     await ask("market.readListing", { at: { serviceId: id } });
+    await ask("market.readAgent", { at: { wallet: as.walletAddress } });
     await ask("listings.archive", { as, at: { id } });
     for (const name of ["categories.list", "networks.list", "health.read"]) await ask(name);
   });

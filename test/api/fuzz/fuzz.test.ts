@@ -73,6 +73,7 @@ describe("generated requests", () => {
       ...Object.fromEntries(ofTransactions.map((route) => [route, transactionId])),
       "GET /api/v1/services/{id}": own,
       "GET /api/v1/market/listings/{serviceId}": market.serviceId,
+      "GET /api/v1/market/agents/{wallet}": market.seller.walletAddress,
       "PATCH /api/v1/services/{id}": own,
       "POST /api/v1/services/{id}/visibility": own,
       "GET /api/v1/webhooks/{webhookId}": webhookId,

@@ -48,6 +48,7 @@ describe("bad input in queries", () => {
     ["/api/v1/analytics/market", "window=1y", "query.window"],
     ["/api/v1/analytics/market", "network=polygon", "query.network"],
     ["/api/v1/market/figures", "window=1y", "query.window"],
+    [`/api/v1/market/agents/0x${"1".repeat(40)}`, "network=base", "query.network"],
     ["/api/v1/market/status", "network=base", "query.network"],
     [`/api/v1/market/deals/0x${"0".repeat(64)}`, "network=polygon", "query.network"],
     ["/api/v1/market/listings", "sort=oldest", "query.sort"],

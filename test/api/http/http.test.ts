@@ -32,12 +32,14 @@ const KEYLESS = [
   ],
   ...["GET /api/v1/market/figures", "GET /api/v1/market/listings", "GET /api/v1/market/listings/{serviceId}"],
   ...["GET /api/v1/market/deals/{escrowId}", "GET /api/v1/market/status"],
+  "GET /api/v1/market/agents/{wallet}",
   ...["GET /health", "GET /ready", "GET /openapi.json", "GET /docs", "GET /docs/{file}"],
   ...["GET /guides", "GET /guides/{page}", "GET /downloads", "GET /downloads/{file}"],
   ...["GET /guides/{page}.md", "GET /llms.txt", "GET /robots.txt", "GET /.well-known/api-catalog"],
   ...["GET /feed.atom", "GET /sitemap.xml", "GET /sitemap-{name}.xml"],
   ...["GET /discovery/resources", "GET /.well-known/x402.json"],
   ...["GET /", "GET /status", "GET /listings/{serviceId}", "GET /deals/{escrowId}", "GET /assets/{file}"],
+  "GET /agents/{wallet}",
 ];
 
 describe("the HTTP layer", () => {

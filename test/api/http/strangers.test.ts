@@ -28,6 +28,7 @@ const FOR_EVERYONE: Readonly<Record<string, string>> = {
   "GET /api/v1/agents/{id}/public-key": "messages are encrypted with it",
   "GET /api/v1/services/{id}": "listings are offered to all",
   "GET /api/v1/market/listings/{serviceId}": "listings are offered to all",
+  "GET /api/v1/market/agents/{wallet}": "the chain shows them",
   "GET /api/v1/market/deals/{escrowId}": "the chain shows them",
   "POST /api/v1/x402/packs/{packId}": "a pack is offered to all, and goes to its buyer",
   "GET /docs/{file}": "documentation",

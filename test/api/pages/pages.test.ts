@@ -46,7 +46,7 @@ describe("web pages", () => {
 
   describe("before their bundle is built", () => {
     it("are 503 with the command that builds it, and nothing else changes", async () => {
-      for (const path of ["/", "/status", "/listings/lst_1", "/deals/0x01"]) {
+      for (const path of ["/", "/status", "/listings/lst_1", "/agents/0x01", "/deals/0x01"]) {
         const answer = await api.request("GET", path, { headers: BROWSER });
         assertError(answer, 503, "pages_not_built");
         assert.deepEqual(answer.body.details, { command: "npm run build:web" });
@@ -156,7 +156,7 @@ describe("web pages", () => {
     });
 
     it("show an unknown address to a browser as a page, and to programs as data", async () => {
-      for (const path of ["/nothing-here", "/agents/0x1", "/listings/no-page"]) {
+      for (const path of ["/nothing-here", "/agents", "/listings/no-page"]) {
         const answer = await ask(path, BROWSER);
         assert.deepEqual([answer.status, await answer.text()], [404, "problem 404 undefined"], path);
         assert.match(answer.headers.get("content-type") ?? "", /^text\/html/);

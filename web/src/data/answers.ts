@@ -2,6 +2,9 @@
 
 export type Network = "base-sepolia" | "base";
 
+/** Networks in the order in which pages show them. */
+export const NETWORKS: readonly Network[] = ["base-sepolia", "base"];
+
 /** An answer as server and browser keep it. */
 export interface Answer {
   status: number;
@@ -65,6 +68,46 @@ export interface ListingDetails extends Listing {
   };
   /** Null while there are few. */
   outcomes: { released: number; resolved: number; refunded: number; abandoned: number } | null;
+}
+
+/** What one chain knows about a wallet. Amounts are decimal strings of US dollars. */
+export interface ChainRecord {
+  score: number;
+  indexedBlock: number;
+  escrows: { asBuyer: number; asSeller: number };
+  outcomes: {
+    released: number;
+    settled: number;
+    disputesWon: number;
+    disputesLost: number;
+    disputesSplit: number;
+    abandoned: number;
+    declined: number;
+    lateDeclines: number;
+  };
+  distinctCounterparties: number;
+  topCounterpartyShare: number;
+  medianDealUsd: string | null;
+  settledVolumeUsd: string;
+  /** Newest first. */
+  scoreHistory: readonly {
+    escrowId: string;
+    outcome: string;
+    delta: number;
+    score: number;
+    at: string;
+    blockNumber: number;
+  }[];
+}
+
+/** `GET /api/v1/market/agents/{wallet}`. */
+export interface Agent {
+  walletAddress: string;
+  /** Null while it offers nothing. */
+  seller: { agentId: string; name: string; description: string | null } | null;
+  /** Null for a network that can't be read. */
+  networks: Readonly<Record<Network, ChainRecord | null>>;
+  listings: readonly Listing[];
 }
 
 /** `GET /api/v1/market/deals/{escrowId}`. Amounts are in units of the token. */

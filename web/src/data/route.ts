@@ -2,7 +2,7 @@ import { WINDOWS } from "./windows.ts";
 
 /** The page at an address, and the API's answers that it needs. */
 export interface Route {
-  page: "market" | "listing" | "deal" | "status";
+  page: "market" | "listing" | "agent" | "deal" | "status";
   /** The canonical path and search. */
   address: string;
   /** The window of the market's figures, or the id in the path. */
@@ -15,6 +15,7 @@ const API = "/api/v1/market";
 const LISTED = 8;
 const NETWORKS = ["base-sepolia", "base"];
 const ESCROW_ID = /^\/deals\/(0x[0-9a-fA-F]{64})$/;
+const WALLET = /^\/agents\/(0x[0-9a-fA-F]{40})$/;
 const LISTING_ID = /^\/listings\/([A-Za-z0-9_-]{1,64})$/;
 
 /** Finds the page at an address. @returns undefined if no page has this address */
@@ -24,6 +25,8 @@ export function routeOf(pathname: string, search: string): Route | undefined {
   if (listing !== undefined) return listingRoute(listing);
   const deal = ESCROW_ID.exec(pathname)?.[1];
   if (deal !== undefined) return dealRoute(deal.toLowerCase(), new URLSearchParams(search));
+  const wallet = WALLET.exec(pathname)?.[1];
+  if (wallet !== undefined) return agentRoute(wallet.toLowerCase());
   if (pathname === "/status") return statusRoute();
   return undefined;
 }
@@ -60,6 +63,15 @@ function dealRoute(escrowId: string, search: URLSearchParams): Route {
     address: `/deals/${escrowId}${query}`,
     subject: escrowId,
     requests: { deal: `${API}/deals/${escrowId}${query}` },
+  };
+}
+
+function agentRoute(wallet: string): Route {
+  return {
+    page: "agent",
+    address: `/agents/${wallet}`,
+    subject: wallet,
+    requests: { agent: `${API}/agents/${wallet}` },
   };
 }
 

@@ -1,6 +1,6 @@
 import { loaded } from "../data/answers.ts";
 import type { Answers, Deal } from "../data/answers.ts";
-import { Hash } from "../parts/hash.tsx";
+import { Hash, Wallet } from "../parts/hash.tsx";
 import { Absent } from "../parts/notice.tsx";
 import { State } from "../parts/state.tsx";
 import { Countdown, Time } from "../parts/time.tsx";
@@ -147,11 +147,11 @@ function Parties({ deal }: { deal: Deal }) {
       <dl class="facts">
         <dt>Buyer</dt>
         <dd>
-          <Hash value={deal.buyerAddress} what="the buyer's wallet" />
+          <Wallet address={deal.buyerAddress} what="the buyer's wallet" />
         </dd>
         <dt>Seller</dt>
         <dd>
-          <Hash value={deal.sellerAddress} what="the seller's wallet" />
+          <Wallet address={deal.sellerAddress} what="the seller's wallet" />
         </dd>
         <dt>Deliver by</dt>
         <dd>

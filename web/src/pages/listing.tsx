@@ -1,7 +1,7 @@
 import { loaded } from "../data/answers.ts";
 import type { Answers, ListingDetails } from "../data/answers.ts";
 import type { Site } from "../data/site.ts";
-import { Hash } from "../parts/hash.tsx";
+import { Hash, Wallet } from "../parts/hash.tsx";
 import { Absent } from "../parts/notice.tsx";
 import { waysToHire } from "../words/hiring.ts";
 import { Snippet } from "../parts/snippet.tsx";
@@ -125,7 +125,7 @@ function Seller({ listing: { seller, discoveryScore, network } }: { listing: Lis
         </dd>
         <dt>Wallet</dt>
         <dd>
-          <Hash value={seller.walletAddress} what="the seller's wallet" />
+          <Wallet address={seller.walletAddress} what="the seller's wallet" />
         </dd>
         <dt>Agent</dt>
         <dd>

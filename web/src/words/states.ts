@@ -50,6 +50,15 @@ export const OUTCOMES: Readonly<Record<string, string>> = {
   Split: "divided between both",
 };
 
+/** What changed a score. */
+export const SCORE_OUTCOMES: Readonly<Record<string, string>> = {
+  Released: "A deal was released",
+  BuyerRefund: "A dispute ended for the buyer",
+  SellerPaid: "A dispute ended for the seller",
+  Split: "A dispute divided the deposit",
+  Abandonment: "A job was never delivered",
+};
+
 /** What ended a dispute. */
 export const METHODS: Readonly<Record<string, string>> = {
   ruling: "by a ruling",

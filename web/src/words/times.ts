@@ -29,9 +29,13 @@ export function distance(at: number, now: number): string {
 
 /** A moment in UTC: `28 Nov 2026, 17:05:09 UTC`. The same on server and browser. @param at in milliseconds */
 export function moment(at: number): string {
+  return `${day(at)}, ${new Date(at).toISOString().slice(11, 19)} UTC`;
+}
+
+/** A day in UTC: `28 Nov 2026`. @param at in milliseconds */
+export function day(at: number): string {
   const date = new Date(at);
-  const day = `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()] ?? ""} ${date.getUTCFullYear()}`;
-  return `${day}, ${date.toISOString().slice(11, 19)} UTC`;
+  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()] ?? ""} ${date.getUTCFullYear()}`;
 }
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
