@@ -134,7 +134,7 @@ export function createApp(
   let callback: ReturnType<Koa["callback"]> | undefined;
   /** Answers what the application asks of itself as it answers a client. */
   const handle: RequestHandler = (request, response) => (callback ??= app.callback())(request, response);
-  const askApi: PagesDeps["askApi"] = (paths, ip) => askInside(handle, paths, ip);
+  const askApi: PagesDeps["askApi"] = (...args) => askInside(handle, ...args);
   const deps = {
     ...container.services,
     askApi,

@@ -1,6 +1,4 @@
 // The web pages in a real browser, over an API with listings.
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { gzipSync } from "node:zlib";
 
 import { assert } from "chai";
@@ -15,18 +13,14 @@ import type { CheckoutData, Market } from "../fixtures/deals.ts";
 import { limitsWith } from "../fixtures/limits.ts";
 import { randomMarket, storeMarket } from "../fixtures/market.ts";
 import { buildPages } from "../fixtures/page-bundle.ts";
+import { assertAccessible, assertFits, DESKTOP, isAlive } from "../fixtures/page-checks.ts";
 import { seededRandom } from "../fixtures/random.ts";
 import { openChain } from "../fixtures/stack.ts";
 import { until } from "../fixtures/until.ts";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const WIDTHS = [360, 390, 1_366, 1_920];
-const HEIGHT = 800;
-// Run inside of the browser, whose types the tests don't have.
-const OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
 /** Where the focus is; empty if it can't be seen. */
 const FOCUSED = `(({ activeElement: active }) =>
-  getComputedStyle(active).outlineStyle === "none" ? "" : (active.getAttribute("href") ?? active.textContent))(document)`;
+  getComputedStyle(active).outlineStyle === "none" ? "" : (active.getAttribute("href") ?? active.getAttribute("name") ?? active.textContent))(document)`;
 const SCRIPT_BYTES = 60_000;
 /** Everything that a stranger may write into a listing to get out of its text. */
 const HOSTILE = {
@@ -80,7 +74,7 @@ describe("the web pages in a browser", () => {
     look: (page: Page, watched: WatchedPage) => Promise<void>,
     options: BrowserContextOptions = {},
   ): Promise<void> => {
-    const watched = await openPage(browser, api.url, { viewport: { width: 1_366, height: HEIGHT }, ...options });
+    const watched = await openPage(browser, api.url, { viewport: DESKTOP, ...options });
     try {
       await watched.page.goto(api.url + path);
       if (options.javaScriptEnabled !== false) await isAlive(watched.page);
@@ -89,29 +83,6 @@ describe("the web pages in a browser", () => {
       await watched.close();
     }
     assert.deepEqual(watched.faults, [], path);
-  };
-
-  /** Until then, a page has only what the server wrote. */
-  const isAlive = (page: Page): Promise<void> => page.locator("html[data-alive]").waitFor({ state: "attached" });
-
-  const assertFits = async (page: Page, path: string): Promise<void> => {
-    for (const width of WIDTHS) {
-      await page.setViewportSize({ width, height: HEIGHT });
-      const overflow = await page.evaluate<number>(OVERFLOW);
-      assert.strictEqual(overflow, 0, `${path} at ${width} pixels`);
-    }
-    assert.strictEqual(await page.locator("h1").count(), 1, "what the server wrote was taken over");
-  };
-
-  const assertAccessible = async (page: Page, path: string): Promise<void> => {
-    // By the debugger: the page's own policy lets nobody add a script.
-    await page.evaluate(AXE);
-    const violations = await page.evaluate(async () => {
-      const { axe } = globalThis as unknown as { axe: { run: () => Promise<{ violations: any[] }> } };
-      const found = await axe.run();
-      return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node: any) => node.html).join(" | ")}`);
-    });
-    assert.deepEqual(violations, [], path);
   };
 
   const paths = (): Record<string, string> => ({
@@ -144,7 +115,7 @@ describe("the web pages in a browser", () => {
 
   it("lead from the market to a listing by the keyboard alone", async () => {
     await on("/", async (page) => {
-      const links = await page.locator("a[href], button").count();
+      const links = await page.locator("a[href], button, input").count();
       const reached = new Set<string>();
       for (let pressed = 0; pressed < links; pressed += 1) {
         await page.keyboard.press("Tab");

@@ -5,6 +5,7 @@ import { AgentPage } from "./pages/agent.tsx";
 import { DealPage } from "./pages/deal.tsx";
 import { ListingPage } from "./pages/listing.tsx";
 import { MarketPage } from "./pages/market.tsx";
+import { SearchPage } from "./pages/search.tsx";
 import { StatusPage } from "./pages/status.tsx";
 import { Frame } from "./parts/frame.tsx";
 
@@ -20,6 +21,7 @@ export function App({ route, answers, site }: View) {
   return (
     <Frame site={site} current={route.address.split("?")[0] ?? ""}>
       {route.page === "market" && <MarketPage answers={answers} window={route.subject} site={site} />}
+      {route.page === "search" && <SearchPage key={route.address} address={route.address} answers={answers} />}
       {route.page === "listing" && <ListingPage answers={answers} site={site} />}
       {route.page === "agent" && <AgentPage answers={answers} />}
       {route.page === "deal" && <DealPage answers={answers} />}

@@ -28,9 +28,10 @@ const STATUS: Head = {
 };
 
 /** The head of a page, from its answers. */
-export function headOf({ page }: Route, answers: Answers): Head {
+export function headOf({ page, subject }: Route, answers: Answers): Head {
   if (page === "listing") return listingHead(answers);
   if (page === "agent") return agentHead(answers);
+  if (page === "search") return searchHead(subject);
   if (page === "deal") return dealHead(answers);
   if (page === "status") return STATUS;
   return MARKET;
@@ -54,6 +55,15 @@ function agentHead(answers: Answers): Head {
   return {
     title: titled(shortened(name, TITLE_LENGTH)),
     description: shortened(`Score ${scores.join(", ")}. ${text}`.trim(), DESCRIPTION_LENGTH),
+  };
+}
+
+/** The head of a search. @param q what is looked for */
+export function searchHead(q: string): Head {
+  const words = shortened(clean(q).text, TITLE_LENGTH);
+  return {
+    title: titled(words === "" ? "Search" : `${words} · Search`),
+    description: "Finds what agents offer by meaning, and says why each service is in its place.",
   };
 }
 

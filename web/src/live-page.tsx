@@ -51,10 +51,13 @@ export function LivePage({ state: { address, answers, site } }: { state: PageSta
   }, []);
 
   useEffect(() => {
+    // A search stays as it was found: each one counts.
+    const isRefreshed = shown.route.page !== "search";
     const timer = setInterval(() => {
-      if (document.visibilityState === "visible") void show(shown.route);
+      if (isRefreshed && document.visibilityState === "visible") void show(shown.route);
     }, REFRESH_MS);
     const goBack = () => {
+      if (!isRefreshed) return;
       const route = routeOf(location.pathname, location.search);
       if (route !== undefined) void show(route);
     };

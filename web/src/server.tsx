@@ -1,7 +1,7 @@
 import { renderToString } from "preact-render-to-string";
 
 import { App } from "./app.tsx";
-import type { Answers } from "./data/answers.ts";
+import type { Answers, ApiRequest } from "./data/answers.ts";
 import { routeOf } from "./data/route.ts";
 import type { Site } from "./data/site.ts";
 import { htmlDocument } from "./document.ts";
@@ -20,6 +20,9 @@ export interface Rendered {
 }
 
 const OK = 200;
+/** A search that can't be asked for: the page says why. */
+const BAD_REQUEST = 400;
+const UNAVAILABLE = 503;
 /** Statuses of answers, the first of which decides about the page: nothing is there, asked too often. */
 const DECISIVE = [404, 429];
 
@@ -27,9 +30,9 @@ const DECISIVE = [404, 429];
 export function plan(
   pathname: string,
   search: string,
-): { address: string; requests: Readonly<Record<string, string>> } | undefined {
+): { address: string; requests: Readonly<Record<string, ApiRequest>>; hasFreeText: boolean } | undefined {
   const route = routeOf(pathname, search);
-  return route && { address: route.address, requests: route.requests };
+  return route && { address: route.address, requests: route.requests, hasFreeText: route.page === "search" };
 }
 
 /** Renders the page at an address from the API's answers. @throws Error if no page has this address */
@@ -38,19 +41,22 @@ export function render({ address, answers, site }: { address: string; answers: A
   const route = routeOf(pathname, search);
   if (route === undefined) throw new Error(`${address} is no page`);
   const statuses = Object.values(answers).map(({ status }) => status);
+  const isSearch = route.page === "search";
   const status = statuses.find((one) => DECISIVE.includes(one));
-  if (status !== undefined) return renderProblem({ status, site });
+  // A search goes on by itself.
+  if (status !== undefined && !isSearch) return renderProblem({ status, site });
   const shown = { publicUrl: site.publicUrl, version: site.version };
   const html = htmlDocument({
     head: headOf(route, answers),
-    address: route.address,
+    // Nobody should find a search: its listings are found themselves.
+    address: isSearch ? undefined : route.address,
     body: renderToString(<App route={route} answers={answers} site={shown} />),
     state: { address: route.address, answers, site: shown },
     site,
     icon,
   });
   // What is unavailable is said on the page, and nobody keeps it.
-  return { status: statuses.some((one) => one !== OK) ? 503 : OK, html };
+  return { status: statuses.every((one) => one === OK || one === BAD_REQUEST) ? OK : (status ?? UNAVAILABLE), html };
 }
 
 /** Renders the page of an error. */

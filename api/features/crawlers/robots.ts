@@ -9,6 +9,7 @@ Disallow: /api/
 Disallow: /v1/
 Disallow: /mcp
 Disallow: /downloads/
+Disallow: /search
 
 Sitemap: ${publicUrl}/sitemap.xml
 `;

@@ -1,11 +1,11 @@
 import { z } from "zod";
 
-import { dataOf } from "../../http/common-schemas.ts";
+import { dataOf, networkSchema } from "../../http/common-schemas.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import { textSchema } from "../../http/text-schema.ts";
 import { explanationOutput } from "../listings/explanation.ts";
 import { presentExplanation } from "../listings/reasons.ts";
-import { QUERY_MAX_LENGTH, USD_BOUND } from "../listings/schemas.ts";
+import { categorySchema, QUERY_MAX_LENGTH, USD_BOUND } from "../listings/schemas.ts";
 import { presentPublicListing, publicListing } from "./public-listing.ts";
 import type { RankedMatch } from "./ranking.ts";
 import type { DiscoverService } from "./service.ts";
@@ -39,6 +39,8 @@ const discoverBody = z
           .min(0)
           .optional()
           .meta({ description: `Maximum price of a unit. ${USD_BOUND}` }),
+        category: categorySchema.optional(),
+        network: networkSchema.optional(),
       })
       .optional(),
     limit: z.int().min(1).max(MAX_RESULTS).default(MAX_RESULTS).meta({ description: "Maximum number of results" }),

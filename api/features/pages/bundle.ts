@@ -24,19 +24,25 @@ const manifestSchema = z.object({
 /** The files that every page loads, by their address. */
 export type PageAssets = z.output<typeof manifestSchema>;
 
+/** A request of the API's own routes: path and query, or also a body that is posted. */
+export type ApiRequest = string | { path: string; body: unknown };
+
 /** An answer of the API's own routes. */
 export interface Answer {
   status: number;
   /** Parsed JSON. */
   body: unknown;
+  retryAfterSeconds?: number;
 }
 
 /** What a page needs before it can be rendered. */
 export interface PagePlan {
   /** The canonical path and search: two requests with the same one get the same page. */
   address: string;
-  /** Paths of the API whose answers it needs, by name. */
-  requests: Readonly<Record<string, string>>;
+  /** Requests of the API whose answers it needs, by name. */
+  requests: Readonly<Record<string, ApiRequest>>;
+  /** Whether its address has words of a client's own: endlessly many pages have such addresses. */
+  hasFreeText?: boolean;
 }
 
 /** Facts of the service that every page has. */

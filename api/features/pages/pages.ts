@@ -4,12 +4,14 @@ import { prepareText } from "../../http/prepared-text.ts";
 import type { PreparedText } from "../../http/prepared-text.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { BundleFolder } from "./bundle.ts";
-import type { Answer, PageAsset, PagePlan, RenderedPage, Site, WebBundle } from "./bundle.ts";
+import type { Answer, ApiRequest, PageAsset, PagePlan, RenderedPage, Site, WebBundle } from "./bundle.ts";
 
 /** How long a page is shown again as it is (issue: ten seconds). */
 const KEPT_MS = 10_000;
 /** Pages that are kept, so that strangers who ask for many don't fill the memory. */
 const KEPT_PAGES = 300;
+/** The same for pages whose addresses have words of the client's own. They must not push out the others. */
+const KEPT_FREE_PAGES = 50;
 const OK = 200;
 const NOT_FOUND = 404;
 
@@ -19,8 +21,15 @@ export interface Page {
   html: PreparedText;
 }
 
-/** Asks the API itself, on behalf of a client by its address. The first request counts for the client. */
-export type AskApi = (paths: Readonly<Record<string, string>>, ip: string) => Promise<Record<string, Answer>>;
+/** Asks the API itself, on behalf of a client by its address. Together, the requests count as one call of the class. */
+export type AskApi = (
+  requests: Readonly<Record<string, ApiRequest>>,
+  ip: string,
+  limitClass?: "keyless" | "discover",
+) => Promise<Record<string, Answer>>;
+
+/** Pages by address, each until it is old. */
+type KeptPages = LRUCache<string, { until: number; page: Promise<Page> }>;
 
 /** Dependencies of the pages. */
 export interface PagesOptions {
@@ -34,7 +43,8 @@ export interface PagesOptions {
 export class Pages {
   readonly #folder: BundleFolder;
   readonly #options: PagesOptions;
-  readonly #kept = new LRUCache<string, { until: number; page: Promise<Page> }>({ max: KEPT_PAGES });
+  readonly #kept: KeptPages = new LRUCache({ max: KEPT_PAGES });
+  readonly #keptFree: KeptPages = new LRUCache({ max: KEPT_FREE_PAGES });
 
   constructor(options: PagesOptions) {
     this.#folder = new BundleFolder(options.dir);
@@ -48,16 +58,17 @@ export class Pages {
     const plan = bundle.renderer.plan(pathname, search);
     if (plan === undefined) return this.problem(NOT_FOUND);
     const now = this.#options.clock.now().getTime();
-    const kept = this.#kept.get(plan.address);
+    const pages = plan.hasFreeText === true ? this.#keptFree : this.#kept;
+    const kept = pages.get(plan.address);
     if (kept !== undefined && kept.until > now) {
       const page = await kept.page.catch(() => undefined);
       // A page that failed, by another client's limit or in an outage, isn't given to this client.
       if (page !== undefined && isKept(page)) return page;
     }
     const page = this.#render(bundle, plan, ip, ask);
-    this.#kept.set(plan.address, { until: now + KEPT_MS, page });
+    pages.set(plan.address, { until: now + KEPT_MS, page });
     const forget = () => {
-      if (this.#kept.peek(plan.address)?.page === page) this.#kept.delete(plan.address);
+      if (pages.peek(plan.address)?.page === page) pages.delete(plan.address);
     };
     page.then((rendered) => {
       if (!isKept(rendered)) forget();

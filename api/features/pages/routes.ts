@@ -15,6 +15,7 @@ export interface PagesDeps {
 }
 
 const TEXT_LENGTH = 200;
+const QUERY_MAX_LENGTH = 1_000;
 /** A person who follows a broken link sees a page, not the error of a schema: the page itself says what it takes. */
 const lenient = z.string().max(TEXT_LENGTH).optional().catch(undefined);
 const query = z.object({ window: lenient, network: lenient });
@@ -39,15 +40,16 @@ const pageSpec = {
   errors: ["pages_not_built", "rate_limit_exceeded"],
 } as const;
 
-type PageRequest = Pick<RouteRequest<"none", unknown, z.output<typeof query>, undefined>, "query" | "headers" | "ip">;
+type PageQuery = Readonly<Record<string, string | undefined>>;
+type PageRequest = Pick<RouteRequest<"none", unknown, PageQuery, undefined>, "query" | "headers" | "ip">;
 
 async function answerPage(
   pathname: string,
-  { query: { window, network }, headers, ip }: PageRequest,
+  { query, headers, ip }: PageRequest,
   { pages, askApi }: PagesDeps,
 ): Promise<RawResult> {
   const search = new URLSearchParams(
-    Object.entries({ window, network }).filter((entry): entry is [string, string] => entry[1] !== undefined),
+    Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
   const page = await pages.read(pathname, search.toString(), ip, askApi);
   if (page === undefined) throw new ApiError("pages_not_built", { details: { command: BUILD_COMMAND } });
@@ -67,6 +69,25 @@ const statusPage = defineRoute({
   path: "/status",
   summary: "The state of the service as a web page",
 }).handle((request, deps: PagesDeps) => answerPage("/status", request, deps));
+
+const searchPage = defineRoute({
+  ...pageSpec,
+  name: "pages.search",
+  path: "/search",
+  query: z.object({
+    q: z.string().max(QUERY_MAX_LENGTH).optional().catch(undefined),
+    network: lenient,
+    category: lenient,
+    maxPrice: lenient,
+    minScore: lenient,
+  }),
+  summary: "A search for services as a web page",
+}).handle((request, { pages, askApi }: PagesDeps) => {
+  // A search counts as one, wherever it is asked for.
+  const limitClass = (request.query.q ?? "").trim() === "" ? "keyless" : "discover";
+  const ask: AskApi = (requests, ip) => askApi(requests, ip, limitClass);
+  return answerPage("/search", request, { pages, askApi: ask });
+});
 
 const listingPage = defineRoute({
   ...pageSpec,
@@ -113,4 +134,4 @@ const assetFile = defineRoute({
   return assetAnswer(asset, headers);
 });
 
-export const pageRoutes = [marketPage, statusPage, listingPage, agentPage, dealPage, assetFile];
+export const pageRoutes = [marketPage, searchPage, statusPage, listingPage, agentPage, dealPage, assetFile];

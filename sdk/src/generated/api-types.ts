@@ -267,6 +267,8 @@ export type DiscoverRequest = {
      * Maximum price of a unit. In US dollars. Ether is converted with the price feed; POL has no feed and never matches
      */
     maxPrice?: number;
+    category?: CategorySlug;
+    network?: Network;
   };
   /**
    * Maximum number of results

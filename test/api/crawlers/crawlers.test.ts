@@ -162,7 +162,8 @@ describe("what crawlers find", () => {
       "/openapi.json",
     ];
     for (const path of [...open, "/api/v1/market/figures"]) assert.isTrue(isAllowed(path), path);
-    for (const path of ["/api/v1/services", "/v1/discover", "/mcp"]) assert.isFalse(isAllowed(path), path);
+    for (const path of ["/api/v1/services", "/v1/discover", "/mcp", "/search?q=x"])
+      assert.isFalse(isAllowed(path), path);
   });
 
   describe("the API catalogue", () => {

@@ -40,7 +40,15 @@ describe("the description of the API", () => {
       ...["/api/v1/faucet", "/api/v1/sandbox/advance"],
       ...["/guides/{page}.md", "/llms.txt", "/downloads", "/downloads/{file}"],
       ...["/robots.txt", "/.well-known/api-catalog", "/feed.atom", "/sitemap.xml", "/sitemap-{name}.xml"],
-      ...["/", "/status", "/listings/{serviceId}", "/agents/{wallet}", "/deals/{escrowId}", "/assets/{file}"],
+      ...[
+        "/",
+        "/search",
+        "/status",
+        "/listings/{serviceId}",
+        "/agents/{wallet}",
+        "/deals/{escrowId}",
+        "/assets/{file}",
+      ],
     ]);
     assert.includeMembers(
       [...(found[1]?.keys() ?? [])],

@@ -38,7 +38,14 @@ const KEYLESS = [
   ...["GET /guides/{page}.md", "GET /llms.txt", "GET /robots.txt", "GET /.well-known/api-catalog"],
   ...["GET /feed.atom", "GET /sitemap.xml", "GET /sitemap-{name}.xml"],
   ...["GET /discovery/resources", "GET /.well-known/x402.json"],
-  ...["GET /", "GET /status", "GET /listings/{serviceId}", "GET /deals/{escrowId}", "GET /assets/{file}"],
+  ...[
+    "GET /",
+    "GET /search",
+    "GET /status",
+    "GET /listings/{serviceId}",
+    "GET /deals/{escrowId}",
+    "GET /assets/{file}",
+  ],
   "GET /agents/{wallet}",
 ];
 

@@ -46,7 +46,7 @@ describe("web pages", () => {
 
   describe("before their bundle is built", () => {
     it("are 503 with the command that builds it, and nothing else changes", async () => {
-      for (const path of ["/", "/status", "/listings/lst_1", "/agents/0x01", "/deals/0x01"]) {
+      for (const path of ["/", "/search?q=x", "/status", "/listings/lst_1", "/agents/0x01", "/deals/0x01"]) {
         const answer = await api.request("GET", path, { headers: BROWSER });
         assertError(answer, 503, "pages_not_built");
         assert.deepEqual(answer.body.details, { command: "npm run build:web" });

@@ -5,10 +5,15 @@ export type Network = "base-sepolia" | "base";
 /** Networks in the order in which pages show them. */
 export const NETWORKS: readonly Network[] = ["base-sepolia", "base"];
 
+/** A request of the API: path and query, or also a body that is posted. */
+export type ApiRequest = string | { path: string; body: unknown };
+
 /** An answer as server and browser keep it. */
 export interface Answer {
   status: number;
   body: unknown;
+  /** When an address that asked too often may ask again. */
+  retryAfterSeconds?: number;
 }
 
 /** The answers that a page is made of, by name. */
@@ -55,6 +60,18 @@ export interface Listing {
   sellerAgentId: string;
   sellerAddress: string;
   discoveryScore: number;
+}
+
+/** One result of `POST /api/v1/discover` with `explain`. */
+export interface Found extends Listing {
+  relevance: number;
+  /** The parts of its score, and in words what raised or lowered it. */
+  explanation: { meaning: number; words: number; trust: number; reasons: readonly string[] };
+}
+
+/** `GET /api/v1/categories`. */
+export interface Categories {
+  categories: readonly { label: string; children: readonly { slug: string; label: string }[] }[];
 }
 
 /** `GET /api/v1/market/listings/{serviceId}`. */

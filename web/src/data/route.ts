@@ -1,14 +1,16 @@
+import type { ApiRequest } from "./answers.ts";
+import { readSearch, searchAddress, searchRequest } from "./search.ts";
 import { WINDOWS } from "./windows.ts";
 
 /** The page at an address, and the API's answers that it needs. */
 export interface Route {
-  page: "market" | "listing" | "agent" | "deal" | "status";
+  page: "market" | "search" | "listing" | "agent" | "deal" | "status";
   /** The canonical path and search. */
   address: string;
   /** The window of the market's figures, or the id in the path. */
   subject: string;
-  /** Paths of the API by name. */
-  requests: Readonly<Record<string, string>>;
+  /** Requests of the API by name. */
+  requests: Readonly<Record<string, ApiRequest>>;
 }
 
 const API = "/api/v1/market";
@@ -27,6 +29,7 @@ export function routeOf(pathname: string, search: string): Route | undefined {
   if (deal !== undefined) return dealRoute(deal.toLowerCase(), new URLSearchParams(search));
   const wallet = WALLET.exec(pathname)?.[1];
   if (wallet !== undefined) return agentRoute(wallet.toLowerCase());
+  if (pathname === "/search") return searchRoute(new URLSearchParams(search));
   if (pathname === "/status") return statusRoute();
   return undefined;
 }
@@ -42,6 +45,19 @@ function marketRoute(search: URLSearchParams): Route {
       figures: `${API}/figures?window=${window}`,
       newest: `${API}/listings?sort=newest&limit=${LISTED}`,
       trusted: `${API}/listings?sort=trusted&limit=${LISTED}`,
+    },
+  };
+}
+
+function searchRoute(search: URLSearchParams): Route {
+  const query = readSearch(search);
+  return {
+    page: "search",
+    address: searchAddress(query),
+    subject: query.q,
+    requests: {
+      ...(query.q === "" ? {} : { found: searchRequest(query) }),
+      categories: "/api/v1/categories",
     },
   };
 }

@@ -1,3 +1,5 @@
+import type { Answers } from "./answers.ts";
+
 /** Facts of the service that pages show. */
 export interface Site {
   /** Without a trailing slash. */
@@ -8,6 +10,6 @@ export interface Site {
 /** What the server gives the browser to go on with. */
 export interface PageState {
   address: string;
-  answers: Readonly<Record<string, { status: number; body: unknown }>>;
+  answers: Answers;
   site: Site;
 }

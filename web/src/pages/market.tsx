@@ -4,6 +4,7 @@ import type { Site } from "../data/site.ts";
 import { Absent } from "../parts/notice.tsx";
 import { Snippet } from "../parts/snippet.tsx";
 import { FiguresSection } from "./market-figures.tsx";
+import { SearchForm } from "./search-form.tsx";
 import { ListingTable } from "./listing-table.tsx";
 
 /** The market: what it is, how to get in, its figures and listings. */
@@ -18,6 +19,7 @@ export function MarketPage({ answers, window, site }: { answers: Answers; window
           the criteria that both agreed on beforehand. Each deal that ends changes the scores of its parties, which
           decide how large their next jobs may be.
         </p>
+        <SearchForm />
         <p>
           <a href="/guides/tour">Take the tour</a> with a deal from listing to payment, or read{" "}
           <a href="/guides">the guides</a>.

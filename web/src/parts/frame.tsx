@@ -23,6 +23,7 @@ export function Frame({ site, current, children }: { site: Site; current: string
           </a>
           <nav aria-label="Pages">
             {link("/", "Market")}
+            {link("/search", "Search")}
             {link("/status", "Status")}
             {link("/guides", "Guides")}
             {link("/docs", "API")}
