@@ -149,6 +149,7 @@ const WIRING: {
       await standings.adopt(agent.agentId, agent.wallet, session);
     },
   }),
+  sessions: ({ agents, identity }) => ({ models: agents.models, verifySignIn: identity.verifySignIn }),
   limits: ({ agents }, { env }) => ({ models: agents.models, limits: env.limits }),
   agents: (_, { connection }) => {
     const scores = scoreCopiesOf(connection);

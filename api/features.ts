@@ -29,6 +29,7 @@ import { outboxModule } from "./features/outbox/module.ts";
 import { reconciliationModule } from "./features/reconciliation/module.ts";
 import { discoveryModule } from "./features/discovery/module.ts";
 import { sandboxModule } from "./features/sandbox/module.ts";
+import { sessionsModule } from "./features/sessions/module.ts";
 import { pagesModule } from "./features/pages/module.ts";
 import { timelineModule } from "./features/timeline/module.ts";
 import { transactionsModule } from "./features/transactions/module.ts";
@@ -39,6 +40,7 @@ import { PIPELINE_TIMINGS } from "./http/pipeline.ts";
 /** Every feature, in the order in which the API's description has their routes. What they take of each other is wired in `container.ts`. */
 export const FEATURES = {
   identity: identityModule,
+  sessions: sessionsModule,
   limits: limitsModule,
   agents: agentsModule,
   kya: kyaModule,

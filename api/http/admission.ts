@@ -1,6 +1,7 @@
 import { RATE_WINDOW_MS } from "../config/constants.ts";
 import type { CallClass, RateClass } from "../config/constants.ts";
 import type { AuthPolicy, Caller, RouteDefinition } from "./define-route.ts";
+import type { PageRequest } from "./page-session.ts";
 import type { BudgetState } from "./payment-required.ts";
 
 /** A sliding window as a call left it. */
@@ -29,6 +30,8 @@ export interface AdmissionRequest {
   headers: DistinctHeaders;
   /** Address of the client, following TRUST_PROXY. */
   ip: string;
+  /** Undefined for a request that the service makes of itself: no page has sent it. */
+  page?: PageRequest | undefined;
 }
 
 /** An admitted request. */
@@ -51,7 +54,7 @@ export interface AdmissionControl {
   emptyWindow: RateState;
   /**
    * Counts a request, finds its caller and reserves a call of its budget.
-   * @throws ApiError `invalid_api_key`, `rate_limit_exceeded`, `too_many_attempts`
+   * @throws ApiError `invalid_api_key`, `rate_limit_exceeded`, `too_many_attempts`, and the codes of `SESSION_ERRORS`
    */
   admit(request: AdmissionRequest): Promise<Admission>;
   /**

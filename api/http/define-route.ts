@@ -53,6 +53,8 @@ export interface Caller {
   keyId: string;
   /** What the key's mandate lets it do; undefined for a key without a mandate, which may call every route. */
   scopes?: readonly Scope[];
+  /** True for a page, which acts with a session of the agent's wallet. `keyId` is the session's id. */
+  isSession?: true;
 }
 
 type CallerOf<Auth extends AuthPolicy> = Auth extends "apiKey" | "bearerKey"

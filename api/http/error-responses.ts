@@ -8,6 +8,7 @@ import { ERROR_BODIES, pascalCase } from "./error-schemas.ts";
 import { ERROR_CATALOGUE } from "./errors.ts";
 import type { ErrorCode } from "./errors.ts";
 import { headersOf } from "./response-headers.ts";
+import { SESSION_ERRORS } from "./page-session.ts";
 import { PAYMENT_CODES } from "./payment-required.ts";
 import { errorCodesOf, isPayable } from "./route-errors.ts";
 
@@ -52,9 +53,13 @@ function grouped(codes: readonly ErrorCode[]) {
 /** Codes that any operation, or any with a body, may answer whatever it does: what it answers beside its own statuses. */
 const ANYWHERE: readonly ErrorCode[] = ["internal_error", "payload_too_large", "unsupported_media_type"];
 
+/** Only pages have sessions, and no description has what is for pages. */
+const FOR_PAGES: readonly ErrorCode[] = SESSION_ERRORS;
+
 /** The codes that a route may answer by their statuses in the description; `default` are those that say nothing of the route. */
 export function describedErrors(route: RouteDefinition<never>): Map<string, ErrorCode[]> {
-  return Map.groupBy([...errorCodesOf(route)].toSorted(), (code) =>
+  const codes = [...errorCodesOf(route)].filter((code) => !FOR_PAGES.includes(code));
+  return Map.groupBy(codes.toSorted(), (code) =>
     ANYWHERE.includes(code) ? "default" : String(ERROR_CATALOGUE[code].status),
   );
 }

@@ -25,6 +25,7 @@ export const EXAMPLE = {
   hash: `0x${"f".repeat(64)}`,
   registration: signIn("I register this wallet as an agent."),
   keyRequest: signIn("Issue an API key for this agent."),
+  pageSession: signIn("Open a read-only page session for this agent."),
   signature: `0x${"e".repeat(130)}`,
   time,
   /** The same time in unix seconds. */

@@ -86,8 +86,8 @@ export type Step<Context extends StepContext = StepContext> = (context: Context,
  * The pipeline of a route, in this order:
  *
  *  1. request id, access log, error envelope   (api/http/middleware, for every request, unknown paths included)
- *  2. admission                                limits per client address; key, limit per key and budget: 401, 429;
- *                                              scopes of a key with a mandate: 403
+ *  2. admission                                limits per client address; key or a page's session, limit per key and
+ *                                              budget: 401, 403, 429; scopes of a mandate or a session: 403
  *  3. an admin's key on an admin route, `afterAdmission` steps
  *  4. the route's own look at the unparsed body (`beforeParsing`), then parse and validate params, query, body:
  *                                              400, 413, 415
@@ -169,7 +169,8 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
       const { auth } = route;
       const { ip } = context;
       const classes = classesOf(route, context.query);
-      const request = { auth, headers: context.req.headersDistinct, ip };
+      const page = arrived.compound === undefined ? { method: context.method, path: context.path } : undefined;
+      const request = { auth, headers: context.req.headersDistinct, ip, page };
       const { admissionControl } = options;
       const admitted: InnerAdmission =
         arrived.compound === undefined

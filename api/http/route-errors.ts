@@ -2,6 +2,7 @@ import { refusalOf } from "./authenticate.ts";
 import { takesIdempotencyKeys } from "./define-route.ts";
 import type { RouteDefinition } from "./define-route.ts";
 import type { ErrorCode } from "./errors.ts";
+import { SESSION_ERRORS } from "./page-session.ts";
 import { PAYMENT_CODES } from "./payment-required.ts";
 
 /** Authentication reads the database, which may be unavailable. Signatures count only where they are required. */
@@ -53,6 +54,7 @@ export function errorCodesOf(route: RouteDefinition<never>): ReadonlySet<ErrorCo
     ...(hasPricedCalls(route) ? PAYMENT_ROUTE_ERRORS : []),
     ...(route.auth === "none" ? [] : KEY_ERRORS),
     ...(route.auth === "none" ? [] : ([refusalOf(route.auth)] as const)),
+    ...(route.auth === "apiKey" ? SESSION_ERRORS : []),
     ...(route.auth === "none" || route.auth === "admin" ? [] : (["scope_not_granted"] as const)),
     ...route.errors,
     "internal_error",

@@ -6,6 +6,7 @@ import { withTransaction } from "../../db/connection.ts";
 import { readPage } from "../../db/pages.ts";
 import type { Caller } from "../../http/define-route.ts";
 import { ApiError, validationError } from "../../http/errors.ts";
+import { actsByMandate } from "../../http/page-session.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { newId } from "../../lib/ids.ts";
 import type { EventType } from "../events/model.ts";
@@ -181,8 +182,9 @@ export function createApprovals({ connection, approvals, mandates, recorder, clo
     },
 
     /** The agent's approvals, newest first; with a mandate, only those of the caller's key. */
-    async list({ agentId, keyId, scopes }: Caller, { after, limit }: { after: string | undefined; limit: number }) {
-      const ofKey = scopes === undefined ? {} : { keyId };
+    async list(caller: Caller, { after, limit }: { after: string | undefined; limit: number }) {
+      const { agentId, keyId } = caller;
+      const ofKey = actsByMandate(caller) ? { keyId } : {};
       const filter = { agentId, ...ofKey, ...(after === undefined ? {} : { _id: { $lt: after } }) };
       const { records, next } = await readPage(approvals, filter, { sort: { _id: -1 }, limit });
       const found = await mandates.find({ _id: { $in: [...new Set(records.map((record) => record.keyId))] } }).lean();

@@ -10,6 +10,7 @@ import type { KyaLevel, Network } from "../../config/constants.ts";
 import { ApiError, validationError } from "../../http/errors.ts";
 import type { Caller } from "../../http/define-route.ts";
 import type { Operation } from "../../http/operation.ts";
+import { actsByMandate } from "../../http/page-session.ts";
 import { canonicalJson } from "../../lib/canonical-json.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -127,13 +128,12 @@ export function createCheckoutService(options: CheckoutOptions) {
    * Stores a deal in a database transaction that also counts it against the mandate of the buyer's key, if it has one.
    * @throws ApiError `mandate_exceeded`; ApprovalNeededError
    */
-  function counting({ keyId, scopes }: Caller, spending: Spending, requestHash: `0x${string}`) {
+  function counting(buyer: Caller, spending: Spending, requestHash: `0x${string}`) {
     return async (record: TransactionRecord, session: ClientSession): Promise<void> => {
       const order = { requestHash, transactionId: record._id };
-      const mandate =
-        scopes === undefined
-          ? {}
-          : { mandate: await ledger.reserve(keyId, spending, record.createdAt, session, order) };
+      const mandate = actsByMandate(buyer)
+        ? { mandate: await ledger.reserve(buyer.keyId, spending, record.createdAt, session, order) }
+        : {};
       await transactions.create([{ ...record, ...mandate }], { session });
     };
   }
@@ -256,9 +256,9 @@ export function createCheckoutService(options: CheckoutOptions) {
       return approved(buyer, { ...request, spending }, async () => {
         if (purchase === undefined) {
           const other = await storedFirst(record, () =>
-            buyer.scopes === undefined
-              ? transactions.create([record])
-              : withTransaction(connection, (session) => insert(record, session)),
+            actsByMandate(buyer)
+              ? withTransaction(connection, (session) => insert(record, session))
+              : transactions.create([record]),
           );
           return other ?? created;
         }

@@ -40,7 +40,7 @@ export interface ListedKey extends Pick<StoredKey, "id" | "createdAt" | "expires
 /** The API keys of agents. */
 export interface ApiKeys {
   /**
-   * Issues a key without a mandate within a transaction, and ends the agent's other keys without one at a moment, unless
+   * Issues a key without a mandate within a transaction, and ends the agent's other such keys at a moment, unless
    * they end earlier anyway. The key itself is returned here and never stored. All keys of an agent are in one document, so
    * keys that are issued at the same moment, even by different processes, see each other. An agent has at most 10 keys
    * without a mandate. Issuing another deletes the oldest.
@@ -59,7 +59,7 @@ export interface ApiKeys {
   list(agentId: string): Promise<ListedKey[]>;
   /** Ends a key and its mandate now. Returns when; undefined if it isn't one of the agent's keys. */
   revoke(agentId: string, keyId: string): Promise<Date | undefined>;
-  /** Ends all keys of the agent but one, and their mandates. */
+  /** Ends all keys of the agent but one, their mandates, and every session of a page. */
   freeze(agentId: string, keptKeyId: string): Promise<Date>;
 }
 
@@ -69,7 +69,9 @@ const KEYS_AT_ONCE = 10;
 const MANDATES_AT_ONCE = 50;
 
 const keysThat = (condition: unknown) => ({ $filter: { input: "$keys", as: "key", cond: condition } });
-const HAS_MANDATE = { $isArray: "$$key.scopes" };
+/** What has scopes is a key with a mandate, or the session of a page. */
+const HAS_SCOPES = { $isArray: "$$key.scopes" };
+const HAS_MANDATE = { $and: [HAS_SCOPES, { $eq: [{ $type: "$$key.session" }, "missing"] }] };
 
 /** API keys stored in the database. */
 export function createApiKeys(
@@ -95,14 +97,14 @@ export function createApiKeys(
       const now = clock.now();
       const { apiKey, key } = makeKey(now, { expiresAt: null });
       const endOf = { $min: [{ $ifNull: ["$$key.expiresAt", othersEndAt] }, othersEndAt] };
-      const ended = { $cond: [HAS_MANDATE, "$$key", { $mergeObjects: ["$$key", { expiresAt: endOf }] }] };
+      const ended = { $cond: [HAS_SCOPES, "$$key", { $mergeObjects: ["$$key", { expiresAt: endOf }] }] };
       const others = { $map: { input: { $ifNull: ["$keys", []] }, as: "key", in: ended } };
       // Ended keys are dropped. One that ends now is dropped now, because the database's clock may be behind.
-      const valid = (isMandated: boolean) => ({
+      const valid = (hasScopes: boolean) => ({
         $filter: {
           input: others,
           as: "key",
-          cond: { $and: [{ $gt: ["$$key.expiresAt", now] }, { $eq: [HAS_MANDATE, isMandated] }] },
+          cond: { $and: [{ $gt: ["$$key.expiresAt", now] }, { $eq: [HAS_SCOPES, hasScopes] }] },
         },
       });
       const initially = (field: string, value: unknown) => ({ [field]: { $ifNull: [`$${field}`, value] } });
@@ -149,7 +151,9 @@ export function createApiKeys(
     async list(agentId) {
       const found = await access.findById(agentId, { keys: 1 }).lean();
       const now = clock.now();
-      const keys = (found?.keys ?? []).filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+      const keys = (found?.keys ?? []).filter(
+        ({ expiresAt, session }) => session === undefined && (expiresAt === null || expiresAt > now),
+      );
       const records = await mandates.find({ agentId, _id: { $in: keys.map(({ id }) => id) } }).lean();
       const byKey = new Map(records.map((record) => [record._id, record]));
       return keys

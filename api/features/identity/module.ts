@@ -15,6 +15,7 @@ import type { IdentityDeps } from "./routes.ts";
 import { createIdentityService } from "./service.ts";
 import type { RegistrationListener } from "./service.ts";
 import { createSignatureNonces } from "./signature-nonces.ts";
+import { createSignInVerifier } from "./verify-sign-in.ts";
 
 /** Dependencies of the identity feature. */
 export interface IdentityModuleDeps {
@@ -33,19 +34,21 @@ export const identityModule = defineFeature({
     const access = accessModels(connection);
     const mandates = mandateModel(connection);
     const apiKeys = createApiKeys({ ...access, mandates, connection }, clock);
+    const verifySignIn = createSignInVerifier({ publicUrl, clock });
     const identity = createIdentityService({
       connection,
       models,
       standings,
       keys: apiKeys,
       clock,
-      publicUrl,
+      verify: verifySignIn,
       onRegistered,
     });
     const issueMandatedKey = createMandatedKeys({ connection, models, mandates, keys: apiKeys, clock, publicUrl });
     const services: IdentityDeps = { identity, apiKeys, issueMandatedKey, now: () => clock.now() };
     return {
       services,
+      verifySignIn,
       signatureNonces: createSignatureNonces(models),
       keyStates: createKeyStates(access, () => offsetMsOf(clock)),
     };

@@ -12,6 +12,7 @@ import type { ApiKeys, ListedKey } from "./keys.ts";
 import { keyOutput, MANDATE_EXAMPLE, mandateSchema } from "./mandate-schemas.ts";
 import type { IssueMandatedKey } from "./mandated-keys.ts";
 import type { IdentityService } from "./service.ts";
+import { messageSchema, signatureSchema } from "./sign-in-schemas.ts";
 
 /** Dependencies of the routes for registration and keys. */
 export interface IdentityDeps {
@@ -22,23 +23,6 @@ export interface IdentityDeps {
 }
 
 const AGENT_NAME_MAX_LENGTH = 100;
-const MESSAGE_MAX_LENGTH = 4_000;
-
-const messageSchema = z
-  .string()
-  .min(1)
-  .max(MESSAGE_MAX_LENGTH)
-  .meta({
-    id: "SignInMessage",
-    description:
-      "EIP-4361 text: domain and URI of this service, chain id 84532 or 8453, a nonce of letters and digits used once, " +
-      "issued within the last 10 minutes, with a statement that names its purpose; nothing else, and nothing after its end",
-  });
-const signatureSchema = z
-  .string()
-  .regex(/^0x[0-9a-fA-F]{130}$/, "Must be an EIP-191 signature: 0x and 130 hexadecimal digits")
-  .transform((text) => text as `0x${string}`)
-  .meta({ override: { type: "string", pattern: "^0x[0-9a-fA-F]{130}$" } });
 
 const publicKeyOutput = z
   .string()

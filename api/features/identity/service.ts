@@ -1,7 +1,5 @@
 import type { ClientSession, Connection } from "mongoose";
-import { hashMessage, recoverPublicKey } from "viem";
 import type { Hex } from "viem";
-import { publicKeyToAddress } from "viem/accounts";
 
 import { TESTNET } from "../../config/constants.ts";
 import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
@@ -13,8 +11,8 @@ import type { AgentModels, AgentRecord } from "../agents/model.ts";
 import { nameKeyOf } from "../agents/registry.ts";
 import type { Standings } from "../agents/standings.ts";
 import type { ApiKeys, IssuedKey, KnownScore } from "./keys.ts";
-import { checkSignInMessage } from "./sign-in-message.ts";
-import type { AcceptableMessage, SignInPurpose } from "./sign-in-message.ts";
+import { nonceRecord } from "./verify-sign-in.ts";
+import type { VerifySignIn } from "./verify-sign-in.ts";
 
 /** A request to register an agent. */
 export interface Registration {
@@ -52,28 +50,13 @@ export interface IdentityServiceDeps {
   standings: Pick<Standings, "of">;
   keys: ApiKeys;
   clock: Clock;
-  publicUrl: string;
+  verify: VerifySignIn;
   onRegistered: RegistrationListener;
 }
 
 /** Sign-in with the agent's own wallet (EIP-4361 text, EIP-191 signature). */
 export function createIdentityService(deps: IdentityServiceDeps): IdentityService {
-  const { connection, models, standings, keys, clock, publicUrl } = deps;
-
-  /** Checks text and signature, and recovers the wallet's public key. */
-  async function verify(purpose: SignInPurpose, message: string, signature: Hex) {
-    const verdict = checkSignInMessage(message, { purpose, publicUrl, now: clock.now() });
-    if ("faults" in verdict) throw new ApiError("sign_in_message_invalid", { details: verdict.faults });
-    const publicKey = await recoverKey(message, signature);
-    if (publicKey === undefined || publicKeyToAddress(publicKey) !== verdict.message.address) {
-      throw new ApiError("signature_invalid");
-    }
-    return { accepted: verdict.message, publicKey };
-  }
-
-  function nonceRecord({ address, nonce, unusableAfter }: AcceptableMessage) {
-    return { _id: `${address.toLowerCase()}:${nonce}`, expiresAt: unusableAfter };
-  }
+  const { connection, models, standings, keys, clock, verify } = deps;
 
   async function knownScore(walletKey: string): Promise<KnownScore | undefined> {
     return (await standings.of(TESTNET, [walletKey])).get(walletKey);
@@ -147,13 +130,4 @@ function alreadyRegistered(cause?: unknown): ApiError {
   const hint =
     "POST /api/v1/auth/keys issues a new key for this wallet; the statement of its message contains the words API key";
   return new ApiError("wallet_already_registered", { details: { hint }, cause });
-}
-
-/** The uncompressed public key (`0x04…`) behind an EIP-191 signature; undefined if no key can have made it. */
-async function recoverKey(message: string, signature: Hex): Promise<Hex | undefined> {
-  try {
-    return await recoverPublicKey({ hash: hashMessage(message), signature });
-  } catch {
-    return undefined;
-  }
 }

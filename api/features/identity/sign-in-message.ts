@@ -7,7 +7,7 @@ import { parseDateTime, isRequestId, isStatement, isUri, readSignInText, parseWe
 import type { SignInField, SignInText } from "./sign-in-text.ts";
 
 /** The purpose of a signed message; its statement has to name it. */
-export type SignInPurpose = "register" | "issue_key";
+export type SignInPurpose = "register" | "issue_key" | "open_read_session" | "open_session";
 
 /** How far a client's clock may be ahead of ours. */
 const CLOCK_SKEW_SECONDS = 60;
@@ -37,6 +37,10 @@ export type SignInVerdict = { message: AcceptableMessage } | { faults: string[] 
 const NAMES_REGISTRATION = /\bregister\b/i;
 const NAMES_KEY = /\bAPI key\b/i;
 const MENTIONS_KEYS = /\bAPI keys?\b/i;
+const NAMES_SESSION = /\bpage session\b/i;
+const NAMES_READING = /\bread-only page session\b/i;
+const namesOnlySession = (statement: string) =>
+  NAMES_SESSION.test(statement) && !NAMES_REGISTRATION.test(statement) && !MENTIONS_KEYS.test(statement);
 const PURPOSE_RULES: Readonly<Record<SignInPurpose, { fits: (statement: string) => boolean; text: string }>> = {
   register: {
     fits: (statement) => NAMES_REGISTRATION.test(statement) && !MENTIONS_KEYS.test(statement),
@@ -45,6 +49,15 @@ const PURPOSE_RULES: Readonly<Record<SignInPurpose, { fits: (statement: string) 
   issue_key: {
     fits: (statement) => NAMES_KEY.test(statement) && !NAMES_REGISTRATION.test(statement),
     text: 'statement must name its purpose with the words "API key" and must not contain "register"',
+  },
+  // No text fits two purposes: the wallet shows which one it is signed for, and what the session may do.
+  open_read_session: {
+    fits: (statement) => namesOnlySession(statement) && NAMES_READING.test(statement),
+    text: 'statement must contain "read-only page session", and neither "register" nor "API key"',
+  },
+  open_session: {
+    fits: (statement) => namesOnlySession(statement) && !NAMES_READING.test(statement),
+    text: 'statement must contain "page session", and none of "read-only page session", "register" and "API key"',
   },
 };
 

@@ -7,22 +7,24 @@ import { text, textOf } from "../../db/records.ts";
 import type { RecordOf } from "../../db/records.ts";
 import { SCOPES } from "../../http/scopes.ts";
 
-/** An API key, stored as its hash. A revoked key is removed. */
+/** An API key or the session of a page, stored as its hash. One that was revoked is removed. */
 const keyFields = {
-  /** Key id, `key_…`. */
+  /** Key id, `key_…`; of a session `ses_…`. */
   id: text,
-  /** SHA-256 of the key. */
+  /** SHA-256 of the key, or of the session's id. */
   hash: text,
   createdAt: date,
-  /** When the key expires; null if it doesn't. */
+  /** When the key expires; null if it doesn't. A session: when it ends unless it is used again. */
   expiresAt: nullable(date),
   suspendedUntil: nullable(date),
-  /** Times of the calls in the last window, by class, oldest first. A key with a mandate counts in `sharedWindows`. */
+  /** Times of the calls in the last window, by class, oldest first. What has scopes counts in `sharedWindows`. */
   windows: mixed<Partial<Record<RateClass, Date[]>>>(),
   /** Times of the answers of 429 that count towards a suspension, oldest first. */
   refusals: listOf(date),
-  /** What the key's mandate lets it do; missing for a key without a mandate. */
+  /** What the key's mandate lets it do, or the session; missing for a key without a mandate. */
   scopes: optional(listOf(oneOf(SCOPES))),
+  /** Of a session alone: SHA-256 of its token, and when it ends in any case. */
+  session: optional(part({ tokenHash: text, endsAt: date })),
 };
 export type StoredKey = RecordOf<typeof keyFields>;
 
@@ -77,7 +79,7 @@ const accessFields = {
   score: number,
   scoreBlock: number,
   keys: listOf(part(keyFields)),
-  /** Times of the calls of all keys with a mandate: they share one window of each class, so that more keys allow no more calls. */
+  /** Times of the calls of all keys with a mandate and all sessions: they share one window of each class, so that more keys allow no more calls. */
   sharedWindows: optional(mixed<Partial<Record<RateClass, Date[]>>>()),
   /** Rises with every change that may end a key. Open streams watch it. */
   keysVersion: number,

@@ -112,7 +112,7 @@ export function settlementUpdate(settled: Settled, offsetMs: number): Stage[] {
 }
 
 export const keyWith = (keyHash: string) => ({ $first: filter("$keys", { $eq: ["$$item.hash", keyHash] }) });
-/** Whether a key has a mandate, and so counts in the window that all such keys of its agent share. */
+/** Whether a key has a mandate, or is a page's session, and so counts in the window that all these of its agent share. */
 export const hasMandate = (key: string) => ({ $isArray: `${key}.scopes` });
 const isEnded = all({ $ne: ["$scratch.key.expiresAt", null] }, { $lte: ["$scratch.key.expiresAt", "$scratch.now"] });
 const isSuspended = all(

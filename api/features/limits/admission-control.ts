@@ -7,15 +7,18 @@ import { isClientClass, rateHeaders } from "../../http/admission.ts";
 import type { Admission, AdmissionRequest, ClientClass, AdmissionControl, RateState } from "../../http/admission.ts";
 import { keyFor, keyRefused } from "../../http/authenticate.ts";
 import { ApiError } from "../../http/errors.ts";
+import type { PageSessions, SessionError } from "../../http/page-session.ts";
 import type { BudgetState } from "../../http/payment-required.ts";
+import type { Caller } from "../../http/define-route.ts";
 import type { Scope } from "../../http/scopes.ts";
-import type { AccessModels, AccessRecord, CallRecord } from "./access-model.ts";
+import type { AccessModels, AccessRecord, CallRecord, StoredKey } from "./access-model.ts";
 import { admissionUpdate } from "./access-update.ts";
 import type { AdmissionInput } from "./access-update.ts";
 import type { ClientWindows } from "./client-windows.ts";
 import { budgetOfRecord, commonAdmission } from "./common-admission.ts";
 import type { CommonRecord } from "./common-admission.ts";
 import type { CountRefusal } from "./refusals.ts";
+import type { NoteSessionUse } from "./session-use.ts";
 import type { Settlements, Waiting } from "./settlements.ts";
 import { dayOf, resetAfter } from "./tiers.ts";
 
@@ -25,6 +28,8 @@ export interface AdmissionControlDeps {
   windows: ClientWindows;
   settlements: Settlements;
   countRefusal: CountRefusal;
+  sessions: PageSessions;
+  noteSessionUse: NoteSessionUse;
   /** Called for each prepaid call that was served. */
   onPrepaid: (type: CallClass) => void;
   limits: Limits;
@@ -51,7 +56,15 @@ type Decision = Pick<AccessRecord, "_id" | "walletAddress"> & {
   call: CallRecord;
   /** Undefined for a key without a mandate. */
   scopes: readonly Scope[] | undefined;
+  /** Undefined for a key. */
+  session: HeldSession | undefined;
 };
+
+/** What of a session decides about its calls. */
+type HeldSession = NonNullable<StoredKey["session"]> & { expiresAt: Date };
+
+/** Read for a page's call alone. */
+const SESSION_FIELDS = { "keys.session": 1, "keys.expiresAt": 1 };
 
 /** Checks keys, limits and budgets in the database. An ordinary call of a key takes one round trip; a refusal takes two. */
 export class StoredAdmissionControl implements AdmissionControl {
@@ -73,26 +86,38 @@ export class StoredAdmissionControl implements AdmissionControl {
   async admit(request: AdmissionRequest): Promise<Admission> {
     const { auth, rateClass, budget, headers, ip } = request;
     const needsKey = auth === "apiKey" || auth === "bearerKey";
-    const presented = keyFor(auth, headers);
+    const { sessions } = this.#deps;
+    const key = keyFor(auth, headers);
+    // A key in a header counts alone: then cookies aren't read.
+    const session = key === "absent" && auth === "apiKey" ? sessions.read(headers, request.page) : undefined;
+    const presented = session === undefined || "refusal" in session ? key : session;
     const counted =
       rateClass !== undefined && isClientClass(rateClass)
         ? await this.#countKeyedClient(rateClass, ip, presented)
         : undefined;
+    if (session !== undefined && "refusal" in session) return this.#refuseAnonymous(request, counted, session.refusal);
     if (presented === "invalid" || (presented === "absent" && needsKey)) return this.#refuseAnonymous(request, counted);
     if (presented === "absent") return { ...NO_CALLER, rate: counted ?? this.emptyWindow };
-    const decision = await this.#decide(presented.hash, { rateClass, budget });
-    if (decision === undefined || decision.call.outcome === "ended") return this.#refuseAnonymous(request, counted);
-    const { _id: agentId, walletAddress, call, scopes } = decision;
-    if (call.outcome === "suspended") {
-      return this.#refuseAnonymous(request, counted, secondsBetween(call.at, call.suspendedUntil ?? call.at));
+    const decision = await this.#decide(presented.hash, { rateClass, budget }, session !== undefined);
+    const isAsPresented = (session === undefined) === (decision?.session === undefined);
+    if (decision === undefined || decision.call.outcome === "ended" || !isAsPresented) {
+      return this.#refuseAnonymous(request, counted, session === undefined ? "key" : "session_ended");
     }
+    const { _id: agentId, walletAddress, call, scopes, session: held } = decision;
     const rate = counted ?? (rateClass === undefined ? this.emptyWindow : this.#toState(rateClass, call.counted, call));
+    if (call.outcome === "suspended") {
+      const seconds = secondsBetween(call.at, call.suspendedUntil ?? call.at);
+      if (held === undefined) return this.#refuseAnonymous(request, counted, "key", seconds);
+      // A page that asked too often waits. Its session goes on afterwards.
+      throw tooMany(rateClass ?? "general", rate, call, "agent", seconds);
+    }
     if (call.outcome === "limited")
       throw tooMany(rateClass ?? "general", rate, call, scopes === undefined ? "key" : "agent");
     const use = call.outcome === "reserved" && budget !== undefined ? { type: budget, day: call.day } : undefined;
     const reserved = { agentId, keyHash: presented.hash, callId: call.id, use };
-    return {
-      caller: { agentId, walletAddress, keyId: call.keyId, ...(scopes === undefined ? {} : { scopes }) },
+    const acting = { ...(scopes === undefined ? {} : { scopes }), ...(held === undefined ? {} : { isSession: true }) };
+    const admission: Admission = {
+      caller: { agentId, walletAddress, keyId: call.keyId, ...(acting as Partial<Caller>) },
       rate,
       budget: budget === undefined ? undefined : toBudget(budget, call),
       settle: async (served) => {
@@ -103,6 +128,15 @@ export class StoredAdmissionControl implements AdmissionControl {
         else await this.#deps.settlements.release(reserved);
       },
     };
+    if (held === undefined) return admission;
+    // Both are hashes of random texts, so how long a comparison takes tells nothing.
+    const given = session?.tokenHash;
+    if (given !== undefined && given !== held.tokenHash) {
+      await admission.settle(false);
+      throw sessions.refused("session_token_invalid", rateHeaders(rate));
+    }
+    await this.#deps.noteSessionUse({ ...held, agentId, hash: presented.hash, at: call.at });
+    return admission;
   }
 
   async #countClient(rateClass: ClientClass, ip: string): Promise<RateState> {
@@ -139,13 +173,18 @@ export class StoredAdmissionControl implements AdmissionControl {
     }
   }
 
-  /** Refuses a request without a valid key. Such requests count for the client's address, which slows down guessing of keys. */
+  /**
+   * Refuses a request without a valid key or session. Such requests count for the client's address, which slows down guessing of
+   * keys.
+   */
   async #refuseAnonymous(
     { auth, ip }: Pick<AdmissionRequest, "auth" | "ip">,
     counted: RateState | undefined,
+    why: "key" | SessionError = "key",
     retryAfterSeconds?: number,
   ): Promise<never> {
     const rate = counted ?? (await this.#countClient("keyless", ip));
+    if (why !== "key") throw this.#deps.sessions.refused(why, rateHeaders(rate));
     throw keyRefused(auth, {
       headers: rateHeaders(rate),
       ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
@@ -156,6 +195,7 @@ export class StoredAdmissionControl implements AdmissionControl {
   async #decide(
     keyHash: string,
     request: Pick<AdmissionRequest, "rateClass" | "budget">,
+    isSession: boolean,
   ): Promise<Decision | undefined> {
     const { rateClass, budget } = request;
     this.#calls += 1;
@@ -173,7 +213,8 @@ export class StoredAdmissionControl implements AdmissionControl {
       offsetMs: this.#deps.offsetMs(),
     };
     try {
-      const decision = (await this.#admitCommon(input, waiting)) ?? (await this.#decideFully(input));
+      const decision =
+        (await this.#admitCommon(input, waiting, isSession)) ?? (await this.#decideFully(input, isSession));
       if (decision === undefined && waiting !== undefined) this.#deps.settlements.putBack(keyHash, waiting);
       return decision;
     } catch (error) {
@@ -183,7 +224,11 @@ export class StoredAdmissionControl implements AdmissionControl {
   }
 
   /** Admits a call in the common case; undefined if `decideFully` has to decide. */
-  async #admitCommon(input: AdmissionInput, waiting: Waiting | undefined): Promise<Decision | undefined> {
+  async #admitCommon(
+    input: AdmissionInput,
+    waiting: Waiting | undefined,
+    isSession: boolean,
+  ): Promise<Decision | undefined> {
     const { callId, keyHash, window, budget } = input;
     const day = dayOf(this.#deps.now());
     const isSettlingCommon =
@@ -191,7 +236,10 @@ export class StoredAdmissionControl implements AdmissionControl {
     if (window === undefined || !isSettlingCommon) return undefined;
     const admission = commonAdmission({ ...input, window, day, servedType: waiting?.use?.type });
     const { filter, update, projection } = admission;
-    const options = { ...ADMISSION_OPTIONS, projection };
+    const options = {
+      ...ADMISSION_OPTIONS,
+      projection: isSession ? { ...projection, ...SESSION_FIELDS } : projection,
+    };
     const found = await this.#deps.models.access.collection.findOneAndUpdate(filter, update, options);
     if (found === null) return undefined;
     const record = found as unknown as CommonRecord;
@@ -206,6 +254,7 @@ export class StoredAdmissionControl implements AdmissionControl {
       _id,
       walletAddress,
       scopes: key.scopes,
+      session: heldOf(key),
       call: {
         id: callId,
         keyId: key.id,
@@ -222,16 +271,22 @@ export class StoredAdmissionControl implements AdmissionControl {
   }
 
   /** Decides about any call; undefined if no agent has the key. */
-  async #decideFully(input: AdmissionInput): Promise<Decision | undefined> {
+  async #decideFully(input: AdmissionInput, isSession: boolean): Promise<Decision | undefined> {
+    const projection = { walletAddress: 1, call: 1, "keys.hash": 1, "keys.scopes": 1 };
     const found = await this.#deps.models.access.collection.findOneAndUpdate(
       { "keys.hash": input.keyHash },
       admissionUpdate(input),
-      { ...ADMISSION_OPTIONS, projection: { walletAddress: 1, call: 1, "keys.hash": 1, "keys.scopes": 1 } },
+      { ...ADMISSION_OPTIONS, projection: isSession ? { ...projection, ...SESSION_FIELDS } : projection },
     );
     if (found === null) return undefined;
     const { _id, walletAddress, call, keys } = found as unknown as AccessRecord & { call: CallRecord };
-    return { _id, walletAddress, call, scopes: keys.find(({ hash }) => hash === input.keyHash)?.scopes };
+    const key = keys.find(({ hash }) => hash === input.keyHash);
+    return { _id, walletAddress, call, scopes: key?.scopes, session: key === undefined ? undefined : heldOf(key) };
   }
+}
+
+function heldOf({ session, expiresAt }: Partial<Pick<StoredKey, "session" | "expiresAt">>): HeldSession | undefined {
+  return session === undefined ? undefined : { ...session, expiresAt: expiresAt ?? session.endsAt };
 }
 
 const NO_CALLER = {
@@ -257,12 +312,13 @@ function tooMany(
   state: RateState,
   { first, at }: Pick<CallRecord, "first" | "at">,
   countedBy: "address" | "agent" | "key",
+  waitSeconds = 0,
 ): ApiError {
   const freeAt = new Date((first ?? at).getTime() + RATE_WINDOW_MS);
   return new ApiError(rateClass === "developerAccess" ? "too_many_attempts" : "rate_limit_exceeded", {
     details: { window: rateClass, countedBy, limit: state.limit },
     headers: rateHeaders(state),
-    retryAfterSeconds: Math.max(1, secondsBetween(at, freeAt)),
+    retryAfterSeconds: Math.max(1, waitSeconds, secondsBetween(at, freeAt)),
   });
 }
 

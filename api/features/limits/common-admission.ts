@@ -1,6 +1,6 @@
 import { RATE_WINDOW_MS } from "../../config/constants.ts";
 import type { CallClass, RateClass } from "../../config/constants.ts";
-import type { AccessRecord } from "./access-model.ts";
+import type { AccessRecord, StoredKey } from "./access-model.ts";
 import { budgetLimit, databaseNow, hasMandate, keyWith } from "./access-update.ts";
 import type { AdmissionInput, Stage } from "./access-update.ts";
 import { resetAfter, tierOf } from "./tiers.ts";
@@ -16,7 +16,7 @@ export type CommonAdmissionInput = AdmissionInput & {
 
 /** Fields of the record that a common admission returns. */
 export type CommonRecord = Pick<AccessRecord, "_id" | "walletAddress" | "score" | "used"> & {
-  keys: Pick<AccessRecord["keys"][number], "id" | "hash" | "windows" | "scopes">[];
+  keys: (Pick<StoredKey, "id" | "hash" | "windows" | "scopes" | "session"> & Partial<Pick<StoredKey, "expiresAt">>)[];
   sharedWindows?: AccessRecord["sharedWindows"];
   reservations: Pick<AccessRecord["reservations"][number], "type" | "day" | "prepaid" | "exhausted">[];
 };

@@ -1,6 +1,7 @@
 import type { Connection } from "mongoose";
 
 import type { Limits } from "../../config/limits.ts";
+import { PageSessions } from "../../http/page-session.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { offsetMsOf } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
@@ -16,6 +17,7 @@ import { limitRoutes } from "./routes.ts";
 import type { LimitDeps } from "./routes.ts";
 import { createScoreCopies } from "./scores.ts";
 import type { ScoreCopies } from "./scores.ts";
+import { createSessionUse } from "./session-use.ts";
 import { Settlements } from "./settlements.ts";
 import { createUsageReader } from "./usage.ts";
 
@@ -27,6 +29,7 @@ export interface LimitsModuleDeps {
   log: Logger;
   limits: Limits;
   metrics: Pick<Metrics, "addCounter">;
+  publicUrl: string;
 }
 
 /** Creates the copies of scores that multiply budgets. Separate from the feature, because standings need them first. */
@@ -38,7 +41,7 @@ export function scoreCopiesOf(connection: Connection): ScoreCopies {
 export const limitsModule = defineFeature({
   routes: limitRoutes,
   create(deps: LimitsModuleDeps) {
-    const { connection, models, clock, log, limits, metrics } = deps;
+    const { connection, models, clock, log, limits, metrics, publicUrl } = deps;
     const access = accessModels(connection);
     const offsetMs = () => offsetMsOf(clock);
     const warn = (message: string) => (error: unknown) => {
@@ -66,6 +69,11 @@ export const limitsModule = defineFeature({
       windows,
       settlements,
       countRefusal,
+      sessions: new PageSessions(publicUrl),
+      noteSessionUse: createSessionUse({
+        models: access,
+        onFailure: warn("couldn't note the use of a session; a later call does"),
+      }),
       limits,
       now: () => clock.now(),
       offsetMs,

@@ -1,6 +1,7 @@
 import type { Clocks } from "../../chain/chain-time.ts";
 import type { X402Settings } from "../../config/x402.ts";
 import { ApiError } from "../../http/errors.ts";
+import { actsByMandate } from "../../http/page-session.ts";
 import type { RouteResponse, Next, ValidatedContext } from "../../http/pipeline.ts";
 import type { PaymentGate } from "../../http/policies/x402.ts";
 import type { MandateLedger } from "../mandates/ledger.ts";
@@ -135,7 +136,7 @@ export class X402Gate implements PaymentGate {
 
   /** Asks nobody for a payment that the key's mandate wouldn't allow. @throws ApiError `mandate_exceeded` */
   async #requireRoom({ context, keyId, terms: { amount: usd, network } }: PaymentAttempt): Promise<void> {
-    if (context.caller?.scopes === undefined) return;
+    if (!actsByMandate(context.caller)) return;
     await this.#deps.ledger.requireRoom(keyId, { usd, network }, this.#deps.now());
   }
 

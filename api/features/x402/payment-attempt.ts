@@ -3,6 +3,7 @@ import { takesIdempotencyKeys } from "../../http/define-route.ts";
 import type { Caller } from "../../http/define-route.ts";
 import { inputText } from "../../http/stored-response.ts";
 import type { Next, ValidatedContext } from "../../http/pipeline.ts";
+import { actsByMandate } from "../../http/page-session.ts";
 import { sha256Hex } from "../../lib/ids.ts";
 import type { Charge } from "./offer/payment-responses.ts";
 import type { ClaimRecord } from "./model.ts";
@@ -46,7 +47,7 @@ export function toPurpose(
     agentId,
     keyId,
     requestHash,
-    mandateId: context.caller?.scopes === undefined ? undefined : keyId,
+    mandateId: actsByMandate(context.caller) ? keyId : undefined,
     ...(paymentId === undefined ? {} : { paymentId }),
     ...(operationId === undefined ? {} : { operationId }),
     ...(charge.pack === undefined ? {} : { pack: charge.pack }),

@@ -22,8 +22,9 @@ const ALLOWED_HEADERS = [
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 
 /**
- * Lets scripts on these sites call the API; `*` means every site. Keys are in headers and never in cookies, so a
- * site gains nothing from its visitors' browsers, and credentials are never allowed.
+ * Lets scripts on these sites call the API; `*` means every site. Keys are in headers and never in cookies, a
+ * page's session counts for this service's own origin alone, and credentials are never allowed: a site gains nothing from its
+ * visitors' browsers.
  */
 export function crossOrigin(origins: readonly string[]): Middleware {
   return cors({

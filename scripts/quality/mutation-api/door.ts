@@ -7,6 +7,7 @@ const WINDOWS = "features/limits/client-windows.ts";
 const KEYS = "features/identity/keys.ts";
 const SIGN_IN = "features/identity/sign-in-message.ts";
 const SERVICE = "features/identity/service.ts";
+const VERIFIER = "features/identity/verify-sign-in.ts";
 const PIPELINE = "http/pipeline.ts";
 const BUDGETS = "limits/budgets.test.ts";
 const LIMITS = "http/rate-limits.test.ts";
@@ -276,7 +277,7 @@ export const DOOR_FAULTS: ApiMutant[] = [
   },
   {
     fault: "a signature of another wallet registers",
-    file: SERVICE,
+    file: VERIFIER,
     from: "if (publicKey === undefined || publicKeyToAddress(publicKey) !== verdict.message.address) {",
     to: "if (publicKey === undefined) {",
     tests: [REGISTRATION],

@@ -80,8 +80,8 @@ export const MANDATE_FAULTS: ApiMutant[] = [
   {
     fault: "a sign-in ends keys with a mandate",
     file: KEYS,
-    from: '{ $cond: [HAS_MANDATE, "$$key",',
-    to: "{ $cond: [false, HAS_MANDATE,",
+    from: '{ $cond: [HAS_SCOPES, "$$key",',
+    to: "{ $cond: [false, HAS_SCOPES,",
     tests: ISSUING,
   },
   {

@@ -1,0 +1,31 @@
+import type { Connection } from "mongoose";
+
+import { PageSessions } from "../../http/page-session.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { AgentModels } from "../agents/model.ts";
+import { defineFeature } from "../feature.ts";
+import type { VerifySignIn } from "../identity/verify-sign-in.ts";
+import { accessModels } from "../limits/access-model.ts";
+import { sessionRoutes } from "./routes.ts";
+import type { SessionDeps } from "./routes.ts";
+import { createSessions } from "./sessions.ts";
+
+/** Dependencies of the sessions feature. */
+export interface SessionsModuleDeps {
+  connection: Connection;
+  models: AgentModels;
+  clock: Clock;
+  publicUrl: string;
+  verifySignIn: VerifySignIn;
+}
+
+/** The sessions with which pages act for an agent. */
+export const sessionsModule = defineFeature({
+  routes: sessionRoutes,
+  create({ connection, models, clock, publicUrl, verifySignIn }: SessionsModuleDeps) {
+    const { access } = accessModels(connection);
+    const sessions = createSessions({ connection, models, access, verifySignIn, clock });
+    const services: SessionDeps = { sessions, pageSessions: new PageSessions(publicUrl), publicUrl };
+    return { services };
+  },
+});
