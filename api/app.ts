@@ -19,6 +19,7 @@ import type { RouteDefinition } from "./http/define-route.ts";
 import { ApiError } from "./http/errors.ts";
 import { crossOrigin, securityHeaders } from "./http/middleware/browser-headers.ts";
 import { drainBody } from "./http/middleware/drain-body.ts";
+import { oneLoopbackName } from "./http/middleware/one-loopback-name.ts";
 import { requestContext } from "./http/middleware/request-context.ts";
 import { requireHost } from "./http/middleware/require-host.ts";
 import { describeApi, isForAgents, isForOperators } from "./http/openapi.ts";
@@ -149,6 +150,8 @@ export function createApp(
   );
   app.use(requireHost);
   if (env.corsOrigins.length > 0) app.use(crossOrigin(env.corsOrigins));
+  const oneName = oneLoopbackName(publicUrl);
+  if (oneName !== undefined) app.use(oneName);
   app.use(htmlErrors(container.services.pages) as Koa.Middleware);
   app.use(
     mcpEndpoint({

@@ -37,7 +37,8 @@ type AnyHeaders = Readonly<Record<string, string | string[] | undefined>>;
 /** The header with a session's token. No form and no other site's script can set it. */
 export const TOKEN_HEADER = "X-Session-Token";
 
-const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
+/** The names of the machine's own loopback, as a URL has them. */
+export const LOOPBACK_NAMES: readonly string[] = ["127.0.0.1", "localhost", "[::1]"];
 const READING = ["GET", "HEAD"];
 const API_PATH = "/api/v1/";
 /** 256 random bits. Keys begin with `svc_`, so no key is taken for a session, and no session for a key. */

@@ -40,7 +40,7 @@ const MENTIONS_KEYS = /\bAPI keys?\b/i;
 const NAMES_SESSION = /\bpage session\b/i;
 const NAMES_READING = /\bread-only page session\b/i;
 const namesOnlySession = (statement: string) =>
-  NAMES_SESSION.test(statement) && !NAMES_REGISTRATION.test(statement) && !MENTIONS_KEYS.test(statement);
+  NAMES_SESSION.test(statement) && !MENTIONS_KEYS.test(statement) && !NAMES_REGISTRATION.test(statement);
 const PURPOSE_RULES: Readonly<Record<SignInPurpose, { fits: (statement: string) => boolean; text: string }>> = {
   register: {
     fits: (statement) => NAMES_REGISTRATION.test(statement) && !MENTIONS_KEYS.test(statement),

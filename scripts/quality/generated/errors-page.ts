@@ -36,6 +36,9 @@ Every path under \`/api/v1\` is also served under \`/v1\`. This page is generate
 const UNREADABLE = "before any route; the connection is closed";
 const SIGNED = "every request with a key, where the service requires [request signatures](request-signatures.md)";
 const PAID = "every route with a daily budget, and `POST /api/v1/x402/packs/{packId}`";
+/** Of the sessions of web pages. */
+const FOR_PAGES =
+  "every request with the [session](sessions.md) of a web page, on routes that take a key as `X-API-Key` and on those of the session";
 const REPEATED = "every route with a rate limit but those that only read, for a request with an `Idempotency-Key`";
 
 /** Codes that the pipeline may answer on any route of a kind, with that kind. */
@@ -48,6 +51,9 @@ const PIPELINE: Readonly<Partial<Record<ErrorCode, string>>> = {
   payload_too_large: "every route with a body",
   unsupported_media_type: "every route with a body",
   invalid_api_key: "every route that takes a key, except for ucp messages",
+  session_ended: FOR_PAGES,
+  session_other_origin: `${FOR_PAGES}, and signing in`,
+  session_token_invalid: FOR_PAGES,
   request_signature_invalid: SIGNED,
   request_timestamp_expired: SIGNED,
   payment_required: PAID,

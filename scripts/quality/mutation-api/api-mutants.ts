@@ -23,6 +23,7 @@ import { PAID_REPEAT_FAULTS } from "./paid-repeats.ts";
 import { PAYMENT_FAULTS } from "./payments.ts";
 import { RECONCILIATION_FAULTS } from "./reconciliation.ts";
 import { SENDING_FAULTS } from "./sending.ts";
+import { SESSION_FAULTS } from "./sessions.ts";
 import { TEXT_FAULTS } from "./texts.ts";
 
 /** The faults that the API's tests must find. */
@@ -31,6 +32,7 @@ export const API_MUTANTS: readonly ApiMutant[] = [
   ...CONNECTION_FAULTS,
   ...MARKET_FAULTS,
   ...MANDATE_FAULTS,
+  ...SESSION_FAULTS,
   ...SEARCH_FAULTS,
   ...DEAL_FAULTS,
   ...BEFORE_FUNDING_FAULTS,

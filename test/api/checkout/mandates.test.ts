@@ -16,6 +16,7 @@ import type { FaultyRoute } from "../../fixtures/faults.ts";
 import { limitsWith, movedClock } from "../../fixtures/limits.ts";
 import { withMandate } from "../../fixtures/mandates.ts";
 import type { MandateFields } from "../../fixtures/mandates.ts";
+import { signIn } from "../../fixtures/page-session.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import { startSecondProcess } from "../../fixtures/two-processes.ts";
 import { until } from "../../fixtures/until.ts";
@@ -78,6 +79,17 @@ describe("a checkout under a mandate", () => {
   };
   const quoteEndOf = async (transactionId: string) =>
     ((await transactions().findById(transactionId))?.quoteExpiresAt ?? 0) + EXPIRY_MARGIN_SECONDS + 1;
+
+  it("doesn't bind a page's session, whose every spend the wallet signs", async () => {
+    const page = await signIn(api, market.buyer);
+    const body = { serviceId: market.serviceId, paymentMethod: "usdc" };
+    const bought = await page.request("POST", "/api/v1/checkout", { body });
+    assert.strictEqual(bought.status, 200, bought.text);
+    const record = await transactions().findById(bought.body.data.transactionId).lean();
+    assert.isUndefined(record?.mandate);
+    const reading = await signIn(api, market.buyer, { scopes: "read" });
+    assertError(await reading.request("POST", "/api/v1/checkout", { body }), 403, "scope_not_granted");
+  });
 
   it("is allowed up to each bound of money and refused above it, with what is left and when", async () => {
     const perDeal = await buyerWith({ perDealUsd: "2.5" });

@@ -18,7 +18,10 @@ const agentRoutes = routes.filter(
   ({ auth, audience, path }) => auth !== "admin" && audience !== "localStack" && !path.startsWith("/internal/"),
 );
 /** Cases of routes without a key. */
-const KEYLESS = ["POST developer/access", "POST discover", "POST auth/register", "POST auth/keys"];
+const KEYLESS = [
+  ...["POST developer/access", "POST discover", "POST auth/register", "POST auth/keys"],
+  ...["POST sessions", "DELETE sessions/current"],
+];
 
 describe("bad input", () => {
   let api: TestApi;

@@ -1,4 +1,5 @@
 import { listingBody } from "../../fixtures/api.ts";
+import { sessionBody } from "../../fixtures/page-session.ts";
 import { registrationBody } from "../../fixtures/sign-in.ts";
 import { paymentMethodBody } from "../../fixtures/statements.ts";
 import { LONG, noBody, texts, transactionPath, UNKNOWN_HASH } from "./body-scene.ts";
@@ -242,6 +243,23 @@ export function bodyCases(scene: () => Scene): BodyCase[] {
         ["revokeOthersAfterSeconds", ["60", null, -1, 86_401, 0.5]],
         ["agentId", ["agt_other"]],
       ],
+    },
+    {
+      name: "POST sessions",
+      method: "POST",
+      path: () => "/api/v1/sessions",
+      key: () => undefined,
+      body: () => sessionBody(scene().market.buyer),
+      required: ["message", "signature", "scopes"],
+      faults: [...signInFaults, ["scopes", ["write", null, 1, ["read"]]], ["agentId", ["agt_other"]]],
+    },
+    {
+      name: "DELETE sessions/current",
+      method: "DELETE",
+      path: () => "/api/v1/sessions/current",
+      key: () => undefined,
+      ...noBody,
+      faults: [["all", [true]]],
     },
     {
       name: "POST agents/kya/payment-method",

@@ -16,6 +16,7 @@ import { AS_ADMIN } from "../../fixtures/environment.ts";
 import { faultyDatabase, faultyServer } from "../../fixtures/faults.ts";
 import type { FaultKind, FaultyRoute } from "../../fixtures/faults.ts";
 import { withMandate } from "../../fixtures/mandates.ts";
+import { sameOrigin, sessionBody, signIn } from "../../fixtures/page-session.ts";
 import { keyRequestBody } from "../../fixtures/sign-in.ts";
 import { until } from "../../fixtures/until.ts";
 import { bodyCases } from "./body-cases.ts";
@@ -82,6 +83,14 @@ describe("a write while one of the calls that it waits for", () => {
     "POST auth/keys": async () => {
       const { account } = await api.registerAgent();
       return ["POST", "/api/v1/auth/keys", { body: await keyRequestBody(account) }];
+    },
+    "POST sessions": async () => {
+      const body = await sessionBody(await api.registerAgent());
+      return ["POST", "/api/v1/sessions", { body, headers: sameOrigin() }];
+    },
+    "DELETE sessions/current": async () => {
+      const page = await signIn(api, await api.registerAgent());
+      return ["DELETE", "/api/v1/sessions/current", { headers: page.headers(true) }];
     },
     "DELETE auth/keys": async () => ["DELETE", "/api/v1/auth/keys", { key: (await api.registerAgent()).apiKey }],
     "DELETE auth/keys/{keyId}": async () => {

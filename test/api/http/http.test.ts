@@ -24,6 +24,9 @@ const KEYLESS = [
   ...[
     "POST /api/v1/auth/register",
     "POST /api/v1/auth/keys",
+    "POST /api/v1/sessions",
+    "GET /api/v1/sessions/current",
+    "DELETE /api/v1/sessions/current",
     "POST /api/developer/access",
     "GET /api/v1/networks",
     "POST /api/v1/faucet",

@@ -1,0 +1,127 @@
+import type { ApiMutant } from "./api-mutant.ts";
+
+const PAGES = "http/page-session.ts";
+const ADMISSION_CONTROL = "features/limits/admission-control.ts";
+const USE = "features/limits/session-use.ts";
+const SESSIONS = "features/sessions/sessions.ts";
+const ROUTES = "features/sessions/routes.ts";
+const SIGN_IN = "features/identity/sign-in-message.ts";
+const KEYS = "features/identity/keys.ts";
+const TESTS = ["sessions/sessions.test.ts"];
+const OVER_HTTP = ["sessions/transport.test.ts"];
+
+/** Faults in what the sessions of web pages let others do. */
+export const SESSION_FAULTS: ApiMutant[] = [
+  {
+    fault: "a page of the same site may use the session",
+    file: PAGES,
+    from: 'sites[0] === "same-origin" &&',
+    to: 'sites[0]?.startsWith("same-") === true &&',
+    tests: TESTS,
+  },
+  {
+    fault: "a browser that doesn't say where a request comes from may use the session",
+    file: PAGES,
+    from: "sites.length === 1 &&\n      sites[0] ===",
+    to: 'sites.length <= 1 &&\n      (sites[0] ?? "same-origin") ===',
+    tests: TESTS,
+  },
+  {
+    fault: "another origin may use the session if its browser calls it the same",
+    file: PAGES,
+    from: ".every((origin) => origin === this.origin)",
+    to: ".every((origin) => origin.length > 0)",
+    tests: TESTS,
+  },
+  {
+    fault: "on loopback the cookie alone reads",
+    file: PAGES,
+    from: 'this.#transport === "loopback" || !READING.includes(page.method)',
+    to: "!READING.includes(page.method)",
+    tests: OVER_HTTP,
+  },
+  {
+    fault: "pages sign in over http anywhere",
+    file: PAGES,
+    from: 'return this.#transport !== "insecure";',
+    to: "return this.#cookie.length > 0;",
+    tests: OVER_HTTP,
+  },
+  {
+    fault: "a session counts on every path",
+    file: PAGES,
+    from: " || !page.path.startsWith(API_PATH)) return undefined;",
+    to: ") return undefined;",
+    tests: TESTS,
+  },
+  {
+    fault: "any token will do",
+    file: ADMISSION_CONTROL,
+    from: "if (given !== undefined && given !== held.tokenHash) {",
+    to: "if (given !== undefined && given.length !== held.tokenHash.length) {",
+    tests: TESTS,
+  },
+  {
+    fault: "any token signs out",
+    file: ROUTES,
+    from: "if (tokenHash !== undefined && tokenHash !== session.tokenHash)",
+    to: "if (tokenHash !== undefined && tokenHash.length !== session.tokenHash.length)",
+    tests: TESTS,
+  },
+  {
+    fault: "a session beside a key counts, too",
+    file: ADMISSION_CONTROL,
+    from: 'key === "absent" && auth === "apiKey" ? sessions.read',
+    to: 'auth === "apiKey" ? sessions.read',
+    tests: TESTS,
+  },
+  {
+    fault: "another origin may sign its visitor in",
+    file: ROUTES,
+    from: "headers.origin !== pageSessions.origin || !pageSessions.isSameOrigin(headers)",
+    to: "headers.origin === undefined || headers.origin.length === 0",
+    tests: TESTS,
+  },
+  {
+    fault: "a read-only text opens a session that acts",
+    file: SIGN_IN,
+    from: "namesOnlySession(statement) && !NAMES_READING.test(statement)",
+    to: "namesOnlySession(statement)",
+    tests: TESTS,
+  },
+  {
+    fault: "one text opens any number of sessions",
+    file: SESSIONS,
+    from: "await models.nonces.create([nonceRecord(accepted)], { session });",
+    to: "",
+    tests: TESTS,
+  },
+  {
+    fault: "an agent has any number of sessions",
+    file: SESSIONS,
+    from: "$expr: { $lt: [open, SESSIONS_AT_ONCE] }",
+    to: "$expr: { $gte: [open, 0] }",
+    tests: TESTS,
+  },
+  {
+    fault: "sessions that have ended count among the ten",
+    file: SESSIONS,
+    from: "keysThat({ $and: [isLive, isSession] })",
+    to: "keysThat(isSession)",
+    tests: TESTS,
+  },
+  {
+    fault: "a session that is used never ends",
+    file: USE,
+    from: "now.getTime() + SESSION_IDLE_SECONDS * 1_000, endsAt.getTime())",
+    to: "now.getTime() + SESSION_IDLE_SECONDS * 1_000, Infinity)",
+    tests: TESTS,
+  },
+  {
+    fault: "sessions are listed as keys",
+    file: KEYS,
+    from: "session === undefined && (expiresAt === null || expiresAt > now)",
+    to: "(session === undefined || session !== null) && (expiresAt === null || expiresAt > now)",
+    tests: TESTS,
+  },
+];
