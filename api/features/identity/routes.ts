@@ -222,7 +222,8 @@ const freezeKeys = defineRoute({
   ...keyManagement,
   method: "POST",
   path: "/api/v1/auth/keys/freeze",
-  summary: "Revokes every key of the agent but the one that the request is made with, every mandate, and the sessions of web pages",
+  summary:
+    "Revokes every key of the agent but the one that the request is made with, every mandate, and the sessions of web pages",
   responses: { 200: revokedKey },
 }).handle(async ({ caller: { agentId, keyId } }, { apiKeys }: Pick<IdentityDeps, "apiKeys">) => {
   const revokedAt = await apiKeys.freeze(agentId, keyId);

@@ -20,7 +20,10 @@ export function oneLoopbackName(publicUrl: string): Middleware | undefined {
   });
   return async (context, next) => {
     const isPage = READING.includes(context.method) && context.accepts(["json", "html"]) === "html";
-    if (!isPage || !others.includes(context.host.toLowerCase())) return next();
+    if (!isPage || !others.includes(context.host.toLowerCase())) {
+      await next();
+      return;
+    }
     context.status = TEMPORARY;
     context.set("Location", service.origin + context.originalUrl);
     context.body = "";

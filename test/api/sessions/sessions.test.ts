@@ -88,7 +88,7 @@ describe("sessions of pages", () => {
       assert.strictEqual(listed.body.data.length, 2, listed.text);
       const remaining = [];
       for (const headers of [page.headers(), other.headers(), { "x-api-key": mandated.apiKey }]) {
-        const answer = await api.request("GET", USAGE, { headers: headers as Record<string, string> });
+        const answer = await api.request("GET", USAGE, { headers });
         assert.strictEqual(answer.status, 200, answer.text);
         remaining.push(Number(answer.headers.get("x-ratelimit-remaining")));
       }
