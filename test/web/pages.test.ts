@@ -139,7 +139,8 @@ describe("the web pages in a browser", () => {
         assert.include(text, "1 hidden character removed".slice(0, path === "/" ? 0 : undefined));
         const written = await page.locator("main script, main img[src='x'], main a[href^='https://elsewhere']").count();
         assert.strictEqual(written, 0);
-        assert.strictEqual(await page.locator("script").count(), 2, "the page's own");
+        const own = path === "/" ? 2 : 3;
+        assert.strictEqual(await page.locator("script").count(), own, "the page's own");
       });
     }
   });
@@ -243,6 +244,14 @@ describe("the web pages in a browser", () => {
     assert.match(html, /<title>Token risk report · Agent marketplace<\/title>/);
     assert.include(html, `<link rel="canonical" href="https://market.test/listings/${listing}">`);
     assert.match(html, /<meta name="description" content="2\.5 USDC per request on Base Sepolia\. Matches incoming/);
+    const [, facts = ""] = /<script type="application\/ld\+json">(.*)<\/script>/.exec(html) ?? [];
+    const { name, offers, url, ...others } = JSON.parse(facts) as Record<string, unknown>;
+    assert.deepEqual([name, url], ["Token risk report", `https://market.test/listings/${listing}`]);
+    assert.deepEqual(offers, { "@type": "Offer", price: "2.5", priceCurrency: "USDC", url });
+    assert.strictEqual(others["@type"], "Service");
+    const first = await fetch(api.url);
+    assert.strictEqual(first.headers.get("link"), '</.well-known/api-catalog>; rel="api-catalog"');
+    assert.include(await first.text(), '<link rel="alternate" type="application/atom+xml" title="New listings"');
     const market = await (await fetch(`${api.url}/?window=24h&utm_source=mail`)).text();
     assert.include(market, `<link rel="canonical" href="https://market.test/?window=24h">`);
   });

@@ -14,6 +14,8 @@ export interface DocumentParts {
   address: string | undefined;
   /** Rendered content. */
   body: string;
+  /** What the page is about, for crawlers (JSON-LD). */
+  facts?: object | undefined;
   /** What the browser goes on with; undefined for a page that stays as it is. */
   state: PageState | undefined;
   site: Site & { assets: Assets };
@@ -21,7 +23,7 @@ export interface DocumentParts {
 }
 
 /** The whole HTML of a page. */
-export function htmlDocument({ head, address, body, state, site, icon }: DocumentParts): string {
+export function htmlDocument({ head, address, body, facts, state, site, icon }: DocumentParts): string {
   const { publicUrl, assets } = site;
   const canonical = address === undefined ? undefined : escapeHtml(`${publicUrl}${address}`);
   const [title, description] = [escapeHtml(head.title), escapeHtml(head.description)];
@@ -43,6 +45,7 @@ export function htmlDocument({ head, address, body, state, site, icon }: Documen
           `<meta property="og:url" content="${canonical}">`,
           '<meta property="og:type" content="website">',
         ]),
+    `<link rel="alternate" type="application/atom+xml" title="New listings" href="/feed.atom">`,
     `<link rel="icon" href="${icon}" type="image/svg+xml">`,
     ...assets.styles.map((file) => `<link rel="stylesheet" href="${escapeHtml(file)}">`),
     ...(state === undefined ? [] : [`<script type="module" src="${escapeHtml(assets.script)}"></script>`]),
@@ -50,6 +53,7 @@ export function htmlDocument({ head, address, body, state, site, icon }: Documen
     "<body>",
     `<div id="page">${body}</div>`,
     ...(state === undefined ? [] : [`<script type="application/json" id="state">${dataBlock(state)}</script>`]),
+    ...(facts === undefined ? [] : [`<script type="application/ld+json">${dataBlock(facts)}</script>`]),
     "</body>",
     "</html>",
     "",

@@ -7,6 +7,7 @@ import type { Site } from "./data/site.ts";
 import { htmlDocument } from "./document.ts";
 import type { Assets } from "./document.ts";
 import { headOf, titled } from "./head.ts";
+import { factsOf } from "./facts.ts";
 import icon from "./icon.svg";
 import { problemWords, ProblemPage } from "./pages/problem.tsx";
 import { Frame } from "./parts/frame.tsx";
@@ -51,6 +52,7 @@ export function render({ address, answers, site }: { address: string; answers: A
     // Nobody should find a search: its listings are found themselves.
     address: isSearch ? undefined : route.address,
     body: renderToString(<App route={route} answers={answers} site={shown} />),
+    facts: factsOf(route, answers, site),
     state: { address: route.address, answers, site: shown },
     site,
     icon,

@@ -10,7 +10,7 @@ export const CATALOG_LINKS = '</.well-known/api-catalog>; rel="api-catalog"';
  */
 export function describeApis(publicUrl: string): object {
   const link = (path: string, type: string) => ({ href: publicUrl + path, type });
-  const status = [link("/health", "application/json")];
+  const status = [link("/api/v1/market/status", "application/json")];
   const [http, mcp] = [`${publicUrl}/api/v1`, `${publicUrl}/mcp`];
   return {
     linkset: [

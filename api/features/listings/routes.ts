@@ -46,7 +46,7 @@ const createService = defineRoute({
   summary: "Lists a service",
   description:
     "The listing is active at once. Search finds it within 60 seconds. A service that nobody can buy is listed all the " +
-    "same: `warnings` says so.",
+    "same: `warnings` says so. The listing, and the name and description of its seller, become public.",
   body: createListingBody,
   responses: { 201: writtenAnswer },
   errors: ["intent_conflict"],

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { defineRoute } from "../../http/define-route.ts";
 import type { RawResult, RouteRequest } from "../../http/define-route.ts";
 import { ApiError } from "../../http/errors.ts";
+import { CATALOG_LINKS } from "../crawlers/api-catalog.ts";
 import { BUILD_COMMAND } from "./bundle.ts";
 import { assetAnswer, pageAnswer } from "./page-answer.ts";
 import type { AskApi, Pages } from "./pages.ts";
@@ -61,7 +62,10 @@ const marketPage = defineRoute({
   name: "pages.market",
   path: "/",
   summary: "The market as a web page",
-}).handle((request, deps: PagesDeps) => answerPage("/", request, deps));
+}).handle(async (request, deps: PagesDeps) => {
+  const answer = await answerPage("/", request, deps);
+  return { ...answer, headers: { ...answer.headers, Link: CATALOG_LINKS } };
+});
 
 const statusPage = defineRoute({
   ...pageSpec,
