@@ -231,8 +231,9 @@ const WIRING: {
     standings: agents.standings,
     transactions: transactions.models.transactions,
   }),
-  market: ({ agents, analytics, health, listings, transactions }, { env }) => ({
+  market: ({ agents, analytics, disputes, health, listings, transactions }, { env }) => ({
     figures: analytics.models.figures,
+    disputes: disputes.models.disputes,
     listings: listings.models.listings,
     transactions: transactions.models.transactions,
     models: agents.models,

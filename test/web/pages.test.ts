@@ -30,6 +30,28 @@ const HOSTILE = {
     `https://elsewhere.test/ zero\u200bwidth ${"x".repeat(1_500)}`,
 };
 
+/** Stores disputes that have ended, as the follower does. */
+async function storeDisputes(api: TestApi): Promise<void> {
+  const settledAt = Math.floor(Date.now() / 1_000);
+  const ends = [
+    { outcome: "SellerPaid", buyerPercent: 0, resolutionMethod: "ruling", resolvedBy: "system" },
+    { outcome: "Split", buyerPercent: 30, resolutionMethod: "agreement", resolvedBy: null },
+  ];
+  const records = Array.from({ length: 60 }, (_, n) => ({
+    _id: `txn_${String(n).padStart(32, "0")}`,
+    escrowId: `0x${n.toString(16).padStart(64, "0")}`,
+    unsolicited: false,
+    network: "base",
+    status: "resolved",
+    escrow: {
+      ...ends[n % 2],
+      ...{ settledAt: settledAt - n, disputedAt: settledAt - 7_200 - n, valueUsd: "2500000" },
+      rationaleHash: `0x${"ab".repeat(32)}`,
+    },
+  }));
+  await api.container.features.transactions.models.transactions.collection.insertMany(records as never[]);
+}
+
 describe("the web pages in a browser", () => {
   let api: TestApi;
   let browser: Browser;
@@ -61,6 +83,7 @@ describe("the web pages in a browser", () => {
       await act(api, market.chain, market.buyer, transactionId, "accept");
     }
     deal = await fundedDeal(market);
+    await storeDisputes(api);
     browser = await openBrowser();
   });
   after(async () => {
@@ -91,13 +114,14 @@ describe("the web pages in a browser", () => {
     hostile: `/listings/${hostile}`,
     agent: agentPath(),
     deal: dealPath(),
+    disputes: "/disputes?network=base",
     status: "/status",
   });
   const dealPath = () => `/deals/${deal.paymentInstructions.escrowId}`;
 
   const agentPath = () => `/agents/${market.seller.walletAddress}`;
 
-  for (const name of ["market", "listing", "hostile", "agent", "deal", "status"]) {
+  for (const name of ["market", "listing", "hostile", "agent", "deal", "disputes", "status"]) {
     for (const colorScheme of ["light", "dark"] as const) {
       it(`show the ${name} page without a fault, accessibly and in every width, ${colorScheme}`, async () => {
         const path = paths()[name] ?? "";
@@ -234,6 +258,29 @@ describe("the web pages in a browser", () => {
         assert.strictEqual(await page.locator("#changes + * tbody tr").count(), 2);
         await page.locator("#changes + * a").first().click();
         await page.waitForURL(/\/deals\/0x[0-9a-f]{64}\?network=base-sepolia$/);
+      },
+      { javaScriptEnabled: false },
+    );
+  });
+
+  it("show how disputes ended, page by page, without JavaScript", async () => {
+    await on(
+      "/disputes?network=base",
+      async (page) => {
+        const rows = page.locator("#ended").locator("xpath=../..").locator("tbody tr");
+        assert.match(
+          await page.getByLabel("How they ended").innerText(),
+          /Ended\s+60\s+For the buyer\s+0%\s+For the seller\s+50%/,
+        );
+        assert.match(
+          await rows.first().innerText(),
+          /for the seller\s+by a ruling[\s\S]*\$2\.50[\s\S]*Not kept[\s\S]*after 2 h/,
+        );
+        assert.match(await rows.nth(1).innerText(), /30 % to the buyer, 70 % to the seller[\s\S]*none: not a ruling/);
+        const first = await rows.count();
+        await page.getByRole("link", { name: "Older disputes" }).click();
+        await page.waitForURL("**/disputes?network=base&cursor=*");
+        assert.strictEqual(first + (await rows.count()), 60);
       },
       { javaScriptEnabled: false },
     );

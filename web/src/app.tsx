@@ -3,6 +3,7 @@ import type { Route } from "./data/route.ts";
 import type { Site } from "./data/site.ts";
 import { AgentPage } from "./pages/agent.tsx";
 import { DealPage } from "./pages/deal.tsx";
+import { DisputesPage } from "./pages/disputes.tsx";
 import { ListingPage } from "./pages/listing.tsx";
 import { MarketPage } from "./pages/market.tsx";
 import { SearchPage } from "./pages/search.tsx";
@@ -25,6 +26,9 @@ export function App({ route, answers, site }: View) {
       {route.page === "listing" && <ListingPage answers={answers} site={site} />}
       {route.page === "agent" && <AgentPage answers={answers} />}
       {route.page === "deal" && <DealPage answers={answers} />}
+      {route.page === "disputes" && (
+        <DisputesPage answers={answers} network={route.subject === "" ? undefined : route.subject} />
+      )}
       {route.page === "status" && <StatusPage answers={answers} />}
     </Frame>
   );

@@ -27,12 +27,18 @@ const STATUS: Head = {
   description: "Whether the service, its search, its queues and both networks work, are late or down.",
 };
 
+const DISPUTES: Head = {
+  title: `Disputes · ${NAME}`,
+  description: "How disputes end: outcome, shares, and whether the document of each ruling hashes to what is on chain.",
+};
+
 /** The head of a page, from its answers. */
 export function headOf({ page, subject }: Route, answers: Answers): Head {
   if (page === "listing") return listingHead(answers);
   if (page === "agent") return agentHead(answers);
   if (page === "search") return searchHead(subject);
   if (page === "deal") return dealHead(answers);
+  if (page === "disputes") return DISPUTES;
   if (page === "status") return STATUS;
   return MARKET;
 }

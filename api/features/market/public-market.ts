@@ -13,13 +13,16 @@ import { scoresOf } from "../agents/standings.ts";
 import type { AgentDirectory } from "../agents/directory.ts";
 import { presentPublicListing } from "../discovery/public-listing.ts";
 import { toListing } from "../listings/listing.ts";
-import type { TransactionModel } from "../transactions/model.ts";
 import { agentAnswer } from "./agent-schemas.ts";
+import { disputesAnswer } from "./dispute-schemas.ts";
+import type { DisputesQuery } from "./dispute-schemas.ts";
 import { countOutcomes } from "./outcomes.ts";
 import { readPublicAgent } from "./public-agents.ts";
 import type { PublicAgentsDeps } from "./public-agents.ts";
 import { readPublicDeal } from "./public-deals.ts";
 import type { PublicDealsDeps } from "./public-deals.ts";
+import { listPublicDisputes } from "./public-disputes.ts";
+import type { PublicDisputesDeps } from "./public-disputes.ts";
 import { listPublicly } from "./public-listings.ts";
 import type { PublicListingsDeps } from "./public-listings.ts";
 import { readPublicStatus } from "./public-status.ts";
@@ -28,10 +31,10 @@ import { dealAnswer, listingAnswer, listingsAnswer, statusAnswer } from "./schem
 import type { figuresQuery, ListingsQuery } from "./schemas.ts";
 
 /** Dependencies of the public answers. */
-export interface PublicMarketOptions extends PublicListingsDeps, Omit<PublicDealsDeps, "indexers">, PublicStatusDeps {
+export interface PublicMarketOptions
+  extends PublicListingsDeps, Omit<PublicDealsDeps, "indexers">, PublicStatusDeps, PublicDisputesDeps {
   indexers: PublicDealsDeps["indexers"] & PublicAgentsDeps["indexers"];
   figures: MarketModel;
-  transactions: TransactionModel;
   directory: Pick<AgentDirectory, "byId">;
   timings: PublicMarketTimings;
 }
@@ -59,6 +62,7 @@ export class PublicMarket {
   readonly #lists: CachedAnswers<typeof listingsAnswer>;
   readonly #listings: CachedAnswers<typeof listingAnswer>;
   readonly #agents: CachedAnswers<typeof agentAnswer>;
+  readonly #disputes: CachedAnswers<typeof disputesAnswer>;
   readonly #deals: CachedAnswers<typeof dealAnswer>;
   readonly #status: CachedAnswers<typeof statusAnswer>;
 
@@ -69,6 +73,7 @@ export class PublicMarket {
     this.#lists = new CachedAnswers({ schema: listingsAnswer, maxAgeMs, maxEntries: MOST_LISTS });
     this.#listings = new CachedAnswers({ schema: listingAnswer, maxAgeMs, maxEntries: MOST_ENTRIES });
     this.#agents = new CachedAnswers({ schema: agentAnswer, maxAgeMs, maxEntries: MOST_AGENTS });
+    this.#disputes = new CachedAnswers({ schema: disputesAnswer, maxAgeMs, maxEntries: MOST_LISTS });
     const blockMs = options.timings.publicBlockMs;
     this.#deals = new CachedAnswers({ schema: dealAnswer, maxAgeMs: blockMs, maxEntries: MOST_ENTRIES });
     this.#status = new CachedAnswers({ schema: statusAnswer, maxAgeMs: blockMs, maxEntries: 1 });
@@ -102,6 +107,11 @@ export class PublicMarket {
   /** A deal by its escrow's id, lower case. @throws ApiError `not_found`; IndexerUnavailableError */
   deal(id: `0x${string}`, network: Network | undefined, requested: IncomingHttpHeaders): Promise<RawResult> {
     return this.#deals.answer(`${id}:${network ?? ""}`, requested, () => readPublicDeal(id, network, this.#options));
+  }
+
+  /** Disputes that have ended, the newest first. */
+  disputes(query: DisputesQuery, requested: IncomingHttpHeaders): Promise<RawResult> {
+    return this.#disputes.answer(JSON.stringify(query), requested, () => listPublicDisputes(query, this.#options));
   }
 
   status(requested: IncomingHttpHeaders): Promise<RawResult> {

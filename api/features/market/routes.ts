@@ -4,6 +4,7 @@ import { CONDITIONAL } from "../../http/cached-answers.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import { marketAnswer } from "../analytics/market-answer.ts";
 import { agentAnswer, agentParams } from "./agent-schemas.ts";
+import { disputesAnswer, disputesQuery } from "./dispute-schemas.ts";
 import type { PublicMarket } from "./public-market.ts";
 import { MOST_OF_SELLER } from "./public-listings.ts";
 import { dealAnswer, dealParams, dealQuery, figuresQuery, listingAnswer } from "./schemas.ts";
@@ -84,6 +85,16 @@ const readDeal = defineRoute({
   publicMarket.deal(params.escrowId, query.network, headers),
 );
 
+const listDisputes = defineRoute({
+  name: "market.listDisputes",
+  ...shared,
+  path: "/api/v1/market/disputes",
+  summary: "Disputes that have ended, the newest first, and how they end, for anyone",
+  query: disputesQuery,
+  responses: { 200: disputesAnswer, 304: z.undefined() },
+  errors: ["service_unavailable"],
+}).handle(({ query, headers }, { publicMarket }: PublicMarketDeps) => publicMarket.disputes(query, headers));
+
 const readStatus = defineRoute({
   name: "market.readStatus",
   ...shared,
@@ -94,4 +105,12 @@ const readStatus = defineRoute({
   responses: { 200: statusAnswer, 304: z.undefined() },
 }).handle(({ headers }, { publicMarket }: PublicMarketDeps) => publicMarket.status(headers));
 
-export const publicMarketRoutes = [readFigures, listListings, readListing, readAgent, readDeal, readStatus];
+export const publicMarketRoutes = [
+  readFigures,
+  listListings,
+  readListing,
+  readAgent,
+  readDeal,
+  listDisputes,
+  readStatus,
+];

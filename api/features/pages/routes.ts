@@ -19,7 +19,7 @@ const TEXT_LENGTH = 200;
 const QUERY_MAX_LENGTH = 1_000;
 /** A person who follows a broken link sees a page, not the error of a schema: the page itself says what it takes. */
 const lenient = z.string().max(TEXT_LENGTH).optional().catch(undefined);
-const query = z.object({ window: lenient, network: lenient });
+const query = z.object({ window: lenient, network: lenient, cursor: lenient });
 const id = z.string().min(1).max(TEXT_LENGTH);
 
 const shared = {
@@ -123,6 +123,13 @@ const dealPage = defineRoute({
   answerPage(`/deals/${encodeURIComponent(request.params.escrowId)}`, request, deps),
 );
 
+const disputesPage = defineRoute({
+  ...pageSpec,
+  name: "pages.disputes",
+  path: "/disputes",
+  summary: "The disputes that have ended as a web page",
+}).handle((request, deps: PagesDeps) => answerPage("/disputes", request, deps));
+
 const assetFile = defineRoute({
   ...shared,
   name: "pages.asset",
@@ -138,4 +145,13 @@ const assetFile = defineRoute({
   return assetAnswer(asset, headers);
 });
 
-export const pageRoutes = [marketPage, searchPage, statusPage, listingPage, agentPage, dealPage, assetFile];
+export const pageRoutes = [
+  marketPage,
+  searchPage,
+  statusPage,
+  listingPage,
+  agentPage,
+  dealPage,
+  disputesPage,
+  assetFile,
+];

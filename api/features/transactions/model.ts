@@ -171,6 +171,8 @@ export const MARKET_INDEX: Readonly<Record<string, 1>> = {
 };
 /** Covering index of the outcomes of checkouts' escrows, so that counting declines reads no documents. */
 export const CHECKOUT_OUTCOMES_INDEX = "checkout-outcomes";
+/** Covering index of the disputes that have ended: their public list reads it in order, and their statistics no documents. */
+export const RESOLVED_INDEX = "resolved";
 /** Index of the open transactions in the order of their ids, for the reconciliation. */
 export const OPEN_TRANSACTIONS_INDEX = "open";
 const whileDelivered = { partialFilterExpression: { status: "delivered" } } as const;
@@ -219,6 +221,20 @@ const INDEXES: Indexes = [
       name: CHECKOUT_OUTCOMES_INDEX,
       partialFilterExpression: { unsolicited: false, "escrow.settledAt": { $gt: 0 } },
     },
+  ],
+
+  [
+    {
+      network: 1,
+      "escrow.settledAt": -1,
+      _id: -1,
+      status: 1,
+      "escrow.outcome": 1,
+      "escrow.resolutionMethod": 1,
+      "escrow.resolvedBy": 1,
+      "escrow.disputedAt": 1,
+    },
+    { name: RESOLVED_INDEX, partialFilterExpression: { status: "resolved" } },
   ],
 
   [

@@ -3799,6 +3799,59 @@ export type PublicDeal = {
   indexedBlock: number;
 };
 
+export type EndedDisputePage = {
+  success: true;
+  data: Array<EndedDispute>;
+  nextCursor: string | null;
+  statistics: DisputeStatistics;
+};
+
+export type EndedDispute = {
+  escrowId: Bytes32;
+  network: Network;
+  /**
+   * Of the deposit, by the price at its creation
+   */
+  valueUsd: Usd;
+  outcome: "BuyerRefund" | "SellerPaid" | "Split";
+  buyerPercent: number;
+  resolvedBy: "system" | "admin" | null;
+  resolutionMethod: "ruling" | "agreement" | "timeout" | null;
+  /**
+   * Of the ruling's document; null without a ruling
+   */
+  rationaleHash: Bytes32 | null;
+  /**
+   * Whether the stored document hashes to `rationaleHash`; null without a ruling
+   */
+  document: "matches" | "differs" | "not_kept" | null;
+  disputedAt: string;
+  settledAt: string;
+};
+
+/**
+ * Of the last 30 days, at most the latest 10000. Null on later pages, and below 5 disputes
+ */
+export type DisputeStatistics = {
+  since: string;
+  ended: number;
+  outcomes: {
+    buyer: number;
+    seller: number;
+    split: number;
+  };
+  methods: {
+    ruling: number;
+    admin: number;
+    agreement: number;
+    timeout: number;
+  };
+  /**
+   * From the dispute to its end
+   */
+  medianSeconds: number;
+} | null;
+
 export type MarketStatusAnswer = {
   success: true;
   data: MarketStatus;
@@ -3936,11 +3989,11 @@ export type Id2 = string;
  */
 export type IfNoneMatch = string;
 
+export type Network2 = Network;
+
 export type Namespace = string;
 
 export type WebhookId = string;
-
-export type Network2 = Network;
 
 export type DisputeId = string;
 
@@ -9695,6 +9748,59 @@ export type MarketReadDealResponses = {
 };
 
 export type MarketReadDealResponse = MarketReadDealResponses[keyof MarketReadDealResponses];
+
+export type MarketListDisputesData = {
+  body?: never;
+  headers?: {
+    /**
+     * The `ETag` of a known answer
+     */
+    "If-None-Match"?: string;
+  };
+  path?: never;
+  query?: {
+    network?: Network;
+    /**
+     * Entries per page
+     */
+    limit?: number;
+    /**
+     * `nextCursor` of the previous page of the same list
+     */
+    cursor?: string;
+  };
+  url: "/api/v1/market/disputes";
+};
+
+export type MarketListDisputesErrors = {
+  /**
+   * Bad Request
+   */
+  400: ValidationError;
+  /**
+   * Too Many Requests
+   */
+  429: RateLimitExceededError;
+  /**
+   * Service Unavailable
+   */
+  503: ServiceUnavailableError;
+  /**
+   * What any operation may answer
+   */
+  default: InternalError;
+};
+
+export type MarketListDisputesError = MarketListDisputesErrors[keyof MarketListDisputesErrors];
+
+export type MarketListDisputesResponses = {
+  /**
+   * OK
+   */
+  200: EndedDisputePage;
+};
+
+export type MarketListDisputesResponse = MarketListDisputesResponses[keyof MarketListDisputesResponses];
 
 export type MarketReadStatusData = {
   body?: never;

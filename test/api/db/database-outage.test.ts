@@ -70,6 +70,7 @@ const WITHOUT: Readonly<Record<string, number>> = {
   "GET /listings/{serviceId}": 503,
   "GET /agents/{wallet}": 503,
   "GET /deals/{escrowId}": 503,
+  "GET /disputes": 503,
   "GET /assets/{file}": 404,
 };
 

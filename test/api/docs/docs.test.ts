@@ -47,6 +47,7 @@ describe("the description of the API", () => {
         "/listings/{serviceId}",
         "/agents/{wallet}",
         "/deals/{escrowId}",
+        "/disputes",
         "/assets/{file}",
       ],
     ]);

@@ -229,6 +229,7 @@ describe("the examples of the description", () => {
     await court.until("ruled", deal);
     await ask("disputes.read", { as: buyer, at: id });
     await ask("disputes.readRuling", { as: buyer, at: id });
+    await ask("market.listDisputes");
   });
 
   it("remember, and send messages and webhooks", async () => {

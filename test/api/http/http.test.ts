@@ -33,7 +33,7 @@ const KEYLESS = [
   ],
   ...["GET /api/v1/market/figures", "GET /api/v1/market/listings", "GET /api/v1/market/listings/{serviceId}"],
   ...["GET /api/v1/market/deals/{escrowId}", "GET /api/v1/market/status"],
-  "GET /api/v1/market/agents/{wallet}",
+  ...["GET /api/v1/market/agents/{wallet}", "GET /api/v1/market/disputes"],
   ...["GET /health", "GET /ready", "GET /openapi.json", "GET /docs", "GET /docs/{file}"],
   ...["GET /guides", "GET /guides/{page}", "GET /downloads", "GET /downloads/{file}"],
   ...["GET /guides/{page}.md", "GET /llms.txt", "GET /robots.txt", "GET /.well-known/api-catalog"],
@@ -47,7 +47,7 @@ const KEYLESS = [
     "GET /deals/{escrowId}",
     "GET /assets/{file}",
   ],
-  "GET /agents/{wallet}",
+  ...["GET /agents/{wallet}", "GET /disputes"],
 ];
 
 describe("the HTTP layer", () => {

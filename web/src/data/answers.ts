@@ -157,6 +157,34 @@ export interface Deal {
   indexedBlock: number;
 }
 
+/** A dispute that has ended. */
+export interface EndedDispute {
+  escrowId: string;
+  network: Network;
+  valueUsd: string;
+  outcome: string;
+  buyerPercent: number;
+  resolvedBy: string | null;
+  resolutionMethod: string | null;
+  rationaleHash: string | null;
+  /** Null without a ruling. */
+  document: string | null;
+  disputedAt: string;
+  settledAt: string;
+}
+
+/** `GET /api/v1/market/disputes`, beside its `data`. */
+export interface DisputePage {
+  nextCursor: string | null;
+  /** Null on later pages, and while few have ended. */
+  statistics: {
+    ended: number;
+    outcomes: { buyer: number; seller: number; split: number };
+    methods: { ruling: number; admin: number; agreement: number; timeout: number };
+    medianSeconds: number;
+  } | null;
+}
+
 /** `ok`, `late` or `down`. */
 export type PartState = string;
 

@@ -4,7 +4,7 @@ import { WINDOWS } from "./windows.ts";
 
 /** The page at an address, and the API's answers that it needs. */
 export interface Route {
-  page: "market" | "search" | "listing" | "agent" | "deal" | "status";
+  page: "market" | "search" | "listing" | "agent" | "deal" | "disputes" | "status";
   /** The canonical path and search. */
   address: string;
   /** The window of the market's figures, or the id in the path. */
@@ -17,6 +17,7 @@ const API = "/api/v1/market";
 const LISTED = 8;
 const NETWORKS = ["base-sepolia", "base"];
 const ESCROW_ID = /^\/deals\/(0x[0-9a-fA-F]{64})$/;
+const CURSOR = /^[A-Za-z0-9_-]{1,200}$/;
 const WALLET = /^\/agents\/(0x[0-9a-fA-F]{40})$/;
 const LISTING_ID = /^\/listings\/([A-Za-z0-9_-]{1,64})$/;
 
@@ -30,6 +31,7 @@ export function routeOf(pathname: string, search: string): Route | undefined {
   const wallet = WALLET.exec(pathname)?.[1];
   if (wallet !== undefined) return agentRoute(wallet.toLowerCase());
   if (pathname === "/search") return searchRoute(new URLSearchParams(search));
+  if (pathname === "/disputes") return disputesRoute(new URLSearchParams(search));
   if (pathname === "/status") return statusRoute();
   return undefined;
 }
@@ -88,6 +90,20 @@ function agentRoute(wallet: string): Route {
     address: `/agents/${wallet}`,
     subject: wallet,
     requests: { agent: `${API}/agents/${wallet}` },
+  };
+}
+
+function disputesRoute(search: URLSearchParams): Route {
+  const given = { network: search.get("network") ?? "", cursor: search.get("cursor") ?? "" };
+  const query = new URLSearchParams();
+  if (NETWORKS.includes(given.network)) query.set("network", given.network);
+  if (CURSOR.test(given.cursor)) query.set("cursor", given.cursor);
+  const asked = query.toString();
+  return {
+    page: "disputes",
+    address: asked === "" ? "/disputes" : `/disputes?${asked}`,
+    subject: query.get("network") ?? "",
+    requests: { disputes: `${API}/disputes?${new URLSearchParams([["limit", "50"], ...query]).toString()}` },
   };
 }
 

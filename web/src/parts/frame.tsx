@@ -24,6 +24,7 @@ export function Frame({ site, current, children }: { site: Site; current: string
           <nav aria-label="Pages">
             {link("/", "Market")}
             {link("/search", "Search")}
+            {link("/disputes", "Disputes")}
             {link("/status", "Status")}
             {link("/guides", "Guides")}
             {link("/docs", "API")}

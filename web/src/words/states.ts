@@ -66,6 +66,13 @@ export const METHODS: Readonly<Record<string, string>> = {
   timeout: "because no ruling came in time",
 };
 
+/** Whether the stored document of a ruling hashes to what is on chain. */
+export const RULING_DOCUMENTS: Readonly<Record<string, StateWords>> = {
+  matches: { name: "Matches", meaning: "The stored document hashes to what is on chain.", tone: "good" },
+  differs: { name: "Differs", meaning: "The stored document doesn't hash to what is on chain.", tone: "bad" },
+  not_kept: { name: "Not kept", meaning: "This service keeps no document of the ruling.", tone: "plain" },
+};
+
 /** How a part of the service is, by its name in the API. */
 export const PART_STATES: Readonly<Record<string, StateWords>> = {
   ok: { name: "OK", meaning: "Everything works.", tone: "good" },
