@@ -45,7 +45,9 @@ async function storeDisputes(api: TestApi): Promise<void> {
     status: "resolved",
     escrow: {
       ...ends[n % 2],
-      ...{ settledAt: settledAt - n, disputedAt: settledAt - 7_200 - n, valueUsd: "2500000" },
+      settledAt: settledAt - n,
+      disputedAt: settledAt - 7_200 - n,
+      valueUsd: "2500000",
       rationaleHash: `0x${"ab".repeat(32)}`,
     },
   }));
