@@ -20,8 +20,8 @@ const chainRecord = z
     ...chainTrade,
     scoreHistory: z.array(scoreChangeOutput).meta({ description: `The latest ${SHOWN_CHANGES}, newest first` }),
   })
-  .nullable()
-  .meta({ id: "ChainRecord", description: "Null while the network's subgraph can't be read" });
+  .meta({ id: "ChainRecord" });
+const recordOrNull = chainRecord.nullable().meta({ description: "Null while the network's subgraph can't be read" });
 
 export const agentAnswer = dataOf(
   z
@@ -31,7 +31,7 @@ export const agentAnswer = dataOf(
         .object({ agentId: z.string(), name: z.string(), description: z.string().nullable() })
         .nullable()
         .meta({ description: "Null without an active service" }),
-      networks: z.object({ "base-sepolia": chainRecord, base: chainRecord }),
+      networks: z.object({ "base-sepolia": recordOrNull, base: recordOrNull }),
       listings: z.array(publicListing).meta({ description: `The newest ${SHOWN_LISTINGS} active services` }),
     })
     .meta({ id: "PublicAgent" }),

@@ -54,9 +54,9 @@ const statistics = z
     methods: z.object({ ruling: count, admin: count, agreement: count, timeout: count }),
     medianSeconds: count.meta({ description: "From the dispute to its end" }),
   })
+  .meta({ id: "DisputeStatistics" })
   .nullable()
   .meta({
-    id: "DisputeStatistics",
     description:
       `Of the last ${STATISTICS_DAYS} days, at most the latest ${MOST_DISPUTES}. Null on later pages, and below ` +
       `${LEAST_DISPUTES} disputes`,

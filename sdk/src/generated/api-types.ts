@@ -3626,8 +3626,14 @@ export type PublicAgent = {
     description: string | null;
   } | null;
   networks: {
-    "base-sepolia": ChainRecord;
-    base: ChainRecord;
+    /**
+     * Null while the network's subgraph can't be read
+     */
+    "base-sepolia": ChainRecord | null;
+    /**
+     * Null while the network's subgraph can't be read
+     */
+    base: ChainRecord | null;
   };
   /**
    * The newest 10 active services
@@ -3635,9 +3641,6 @@ export type PublicAgent = {
   listings: Array<PublicListing>;
 };
 
-/**
- * Null while the network's subgraph can't be read
- */
 export type ChainRecord = {
   score: number;
   /**
@@ -3701,7 +3704,7 @@ export type ChainRecord = {
     blockNumber: number;
     txHash: string;
   }>;
-} | null;
+};
 
 export type PublicDealAnswer = {
   success: true;
@@ -3803,7 +3806,10 @@ export type EndedDisputePage = {
   success: true;
   data: Array<EndedDispute>;
   nextCursor: string | null;
-  statistics: DisputeStatistics;
+  /**
+   * Of the last 30 days, at most the latest 10000. Null on later pages, and below 5 disputes
+   */
+  statistics: DisputeStatistics | null;
 };
 
 export type EndedDispute = {
@@ -3829,9 +3835,6 @@ export type EndedDispute = {
   settledAt: string;
 };
 
-/**
- * Of the last 30 days, at most the latest 10000. Null on later pages, and below 5 disputes
- */
 export type DisputeStatistics = {
   since: string;
   ended: number;
@@ -3850,7 +3853,7 @@ export type DisputeStatistics = {
    * From the dispute to its end
    */
   medianSeconds: number;
-} | null;
+};
 
 export type MarketStatusAnswer = {
   success: true;
