@@ -64,8 +64,16 @@ export function createAdminRuling(options: AdminRulingOptions) {
       const details = { status: record.status, openDispute: null, indexedBlock: null };
       throw new ApiError("dispute_not_open_on_chain", { details });
     }
+    if (hasDispute(record, dispute)) return;
+    // Its ruling may be on chain already, and the follower about to close it.
+    if (dispute.ruling !== null) throw alreadyRuled(dispute);
     // The follower hasn't applied it yet, so facts would rest on the state before it.
-    if (!hasDispute(record, dispute)) throw new ApiError("indexer_unavailable", { retryAfterSeconds: RETRY_SECONDS });
+    throw new ApiError("indexer_unavailable", { retryAfterSeconds: RETRY_SECONDS });
+  }
+
+  function alreadyRuled({ ruling }: Pick<DisputeRecord, "ruling">): ApiError {
+    const details = { outcome: ruling?.outcome ?? null, ruledBy: ruling?.ruledBy ?? null };
+    return new ApiError("dispute_already_ruled", { details });
   }
 
   const readChainNow = async (network: Network) => Math.max(toUnixSeconds(now()), await chainTimes[network].latest());
@@ -94,10 +102,7 @@ export function createAdminRuling(options: AdminRulingOptions) {
       if (stored === "changed") continue;
       const dispute = (await disputes.findById(disputeId).lean()) ?? found.dispute;
       // A repeat of this request may have been faster.
-      if (stored === "refused" && !isRuledBy(dispute, operationId)) {
-        const details = { outcome: dispute.ruling?.outcome ?? null, ruledBy: dispute.ruling?.ruledBy ?? null };
-        throw new ApiError("dispute_already_ruled", { details });
-      }
+      if (stored === "refused" && !isRuledBy(dispute, operationId)) throw alreadyRuled(dispute);
       return loadReading({ ...found, dispute }, chainNow);
     }
   };
