@@ -35,7 +35,9 @@ describe("errors of discovery", () => {
       [{ minTrustScore: -0.01 }, "body.filters.minTrustScore"],
       [{ maxPrice: "5" }, "body.filters.maxPrice"],
       [{ maxPrice: -1 }, "body.filters.maxPrice"],
-      [{ category: "other" }, "body.filters.category"],
+      [{ category: "no-such" }, "body.filters.category"],
+      [{ network: "ethereum" }, "body.filters.network"],
+      [{ networks: "base" }, "body.filters.networks"],
     ];
     for (const [filters, path] of wrong) assertInvalid(await discover({ query: "x", filters }), path);
     for (const limit of [0, 51, -1, 2.5, "5", null]) {
