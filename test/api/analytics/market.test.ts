@@ -119,7 +119,9 @@ describe("GET /api/v1/analytics/market", () => {
     await storeMarket(api, NETWORK, market, number);
     await stepUntil("computed");
     const { connection, features } = api.container;
-    const assertAll = async () => { assertMarket((await read("?window=all")).networks[0], market, { end, seconds: ALL_TIME }); };
+    const assertAll = async () => {
+      assertMarket((await read("?window=all")).networks[0], market, { end, seconds: ALL_TIME });
+    };
     await assertAll();
     const kept = await features.analytics.models.kept.tallies.find().lean();
     const reads = await readsOf(connection, "transactions", () => stepUntil("computed"));
