@@ -13,6 +13,7 @@ import { keyRequestBody } from "../fixtures/sign-in.ts";
 import { openChain } from "../fixtures/stack.ts";
 import type { TestChain } from "../fixtures/stack.ts";
 import { callerOf } from "../fixtures/tools.ts";
+import { until } from "../fixtures/until.ts";
 
 const LATER_MS = 25 * 3_600_000;
 const SENT = "eth_sendRawTransaction";
@@ -69,7 +70,8 @@ describe("a repeated call of a tool", () => {
       it(`[D56] pays once when its process has died ${when}`, async () => {
         const wish = order();
         await killTool({ api, chain, agent: market.buyer, tool: "hire", input: wish }, death);
-        assert.strictEqual(await spent(), paidBefore);
+        // What was sent may wait for its block.
+        await until("the chain has what was sent", async () => (await spent()) === paidBefore);
         const buyer = callerOf(api, chain, market.buyer);
         const repeated = await buyer.ask("hire", wish);
         assert.include(repeated, { result: "pending", state: "funded" });
