@@ -1,26 +1,22 @@
-// Checkouts above a mandate that the wallet approves: every refusal, two processes at once, and kills (decision 57).
+// Checkouts above a mandate that the wallet approves: every refusal (decision 57).
 import { assert } from "chai";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 
 import { RATE_LIMITS } from "../../../api/config/constants.ts";
 import type { RateClass } from "../../../api/config/constants.ts";
 import { createMandateLedger } from "../../../api/features/mandates/ledger.ts";
-import { mandateModel } from "../../../api/features/mandates/model.ts";
 import { canonicalJson } from "../../../api/lib/canonical-json.ts";
 import { sha256Hex } from "../../../api/lib/ids.ts";
 import { ApprovalRequiredError, collect, Marketplace, RefusedError } from "../../../sdk/src/index.ts";
 import { callerSigner } from "../../../tools/src/index.ts";
-import { assertError, assertInvalid, readStack, startTestApi } from "../../fixtures/api.ts";
-import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
+import { assertError, assertInvalid, startTestApi } from "../../fixtures/api.ts";
+import type { Answer, TestApi } from "../../fixtures/api.ts";
+import { approvalRequests } from "../../fixtures/approval-requests.ts";
 import { grantBody } from "../../fixtures/approvals.ts";
 import { openMarket } from "../../fixtures/deals.ts";
 import type { Market } from "../../fixtures/deals.ts";
 import { PUBLIC_URL } from "../../fixtures/environment.ts";
-import { killAtEachWrite } from "../../fixtures/failpoints.ts";
-import { faultyDatabase } from "../../fixtures/faults.ts";
-import type { FaultyRoute } from "../../fixtures/faults.ts";
 import { limitsWith, movedClock } from "../../fixtures/limits.ts";
-import { withMandate } from "../../fixtures/mandates.ts";
 import type { MandateFields } from "../../fixtures/mandates.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";
 import { openChain } from "../../fixtures/stack.ts";
@@ -33,15 +29,11 @@ const DAY_SECONDS = 86_400;
 const ENOUGH = Object.fromEntries(Object.keys(RATE_LIMITS).map((name) => [name, 10_000])) as Record<RateClass, number>;
 const OTHER_HASH = `0x${"12".repeat(32)}` as const;
 
-type Mandated = TestAgent & { keyId: string };
-
 describe("an approval", () => {
   const oneProcess = "the second process is the test's own";
   const clock = movedClock();
   let api: TestApi;
   let second: { url: string; stop(): Promise<void> };
-  let route: FaultyRoute;
-  let victim: TestApi;
   let market: Market;
 
   before(async () => {
@@ -50,74 +42,20 @@ describe("an approval", () => {
     const { env, connection } = api.container;
     const timings = { indexWaitMs: 60_000, answerLimitMs: 120_000 };
     second = await startSecondProcess({ env, databaseName: connection.name, timings, search: false });
-    route = await faultyDatabase((await readStack()).mongodbUri);
-    victim = await startTestApi({ oneProcess, databaseName: connection.name, env: { limits, mongodbUri: route.url } });
     market = await openMarket(api, await openChain("base-sepolia"), { price: PRICE });
   });
   after(async () => {
-    await victim.stop();
     await second.stop();
     await api.close();
-    await route.close();
   });
   beforeEach(() => {
     clock.set(new Date());
   });
 
-  const buyerWith = (terms: Partial<MandateFields> = {}) =>
-    withMandate(api, market.buyer, { perDealUsd: "1", onExceeded: "approval", ...terms });
-  const call = (method: string, path: string, key: string, body?: object, headers: object = {}, on = api.ownUrl) =>
-    fetch(`${on}${path}`, {
-      method,
-      headers: { "content-type": "application/json", "x-api-key": key, ...headers },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    }).then(async (answer) => {
-      const text = await answer.text();
-      return { status: answer.status, body: JSON.parse(text), text, headers: answer.headers };
-    });
-  const ask = (buyer: Pick<TestAgent, "apiKey">, fields: object = {}, on?: string, headers: object = {}) =>
-    call(
-      "POST",
-      "/api/v1/checkout",
-      buyer.apiKey,
-      { serviceId: market.serviceId, paymentMethod: "usdc", ...fields },
-      headers,
-      on,
-    );
-  const owner = () => market.buyer;
-  const grant = (id: string, body: object, key = owner().apiKey, on?: string) =>
-    call("POST", `/api/v1/approvals/${id}`, key, body, {}, on);
-  const decline = (id: string, key = owner().apiKey) => call("DELETE", `/api/v1/approvals/${id}`, key);
-  const list = async (key: string) => (await call("GET", "/api/v1/approvals?limit=100", key)).body.data as any[];
-  const statusOf = async (id: string) => (await list(owner().apiKey)).find((one) => one.id === id)?.status as string;
-  const transactions = () => api.container.features.transactions.models.transactions;
-  const records = () => api.container.features.approvals.models.approvals;
-  const mandates = () => mandateModel(api.container.connection);
-  const spentOf = async ({ keyId }: Mandated) => Number((await mandates().findById(keyId))?.spentUsd) / 1e6;
-  const dealsOf = ({ keyId }: Mandated) => transactions().countDocuments({ "mandate.id": keyId });
-  const eventsOf = async (id: string) => {
-    const { events } = api.container.features.events.models;
-    const found = await events
-      .find({ agentId: owner().agentId, type: /^approval\./ })
-      .sort({ seq: 1 })
-      .lean();
-    const bodies = found.map(({ bodyJson }) => JSON.parse(bodyJson) as { event: string; approvalId: string });
-    return bodies.filter(({ approvalId }) => approvalId === id).map(({ event }) => event);
-  };
+  const requests = approvalRequests(() => ({ api, market }));
+  const { buyerWith, call, ask, owner, grant, decline, list, statusOf } = requests;
+  const { records, mandates, spentOf, dealsOf, eventsOf, asked, granted } = requests;
 
-  /** The approval that a refused checkout waits for. */
-  async function asked(buyer: Mandated, fields: object = {}) {
-    const answer = await ask(buyer, fields);
-    assert.deepEqual([answer.status, answer.body.code], [202, "approval_required"], answer.text);
-    return answer.body.data.approval;
-  }
-  /** The same, granted for what was asked. */
-  async function granted(buyer: Mandated, fields: object = {}, changed: object = {}) {
-    const approval = await asked(buyer, fields);
-    const answer = await grant(approval.id, await grantBody(owner().account, approval, changed));
-    assert.strictEqual(answer.status, 200, answer.text);
-    return answer.body.data;
-  }
   function assertExceeded({ status, body }: Pick<Answer, "status" | "body">, bound: string): void {
     assert.deepEqual([status, body.code, body.details?.bound], [403, "mandate_exceeded", bound], JSON.stringify(body));
   }
@@ -373,26 +311,6 @@ describe("an approval", () => {
     assert.deepEqual([seen, rest.body.nextCursor], [ids, null]);
   });
 
-  it("is one of at most ten of a key that wait, however many are asked for at once over two processes", async () => {
-    const buyer = await buyerWith();
-    const answers = await Promise.all(
-      Array.from({ length: 24 }, (_, n) =>
-        ask(buyer, { disputeWindow: 300 + (n % 12) }, n % 2 === 0 ? api.ownUrl : second.url),
-      ),
-    );
-    const waiting = answers.filter(({ status }) => status === 202);
-    assert.strictEqual(new Set(waiting.map(({ body }) => body.data.approval.id)).size, 10);
-    assert.lengthOf(await list(buyer.apiKey), 10);
-    for (const answer of answers) {
-      if (answer.status === 202) continue;
-      assertError(answer, 409, "approval_limit_reached");
-      assert.deepEqual(answer.body.details, { limit: 10 });
-    }
-    const [first] = await list(buyer.apiKey);
-    await decline(first.id);
-    assert.strictEqual((await ask(buyer, { disputeWindow: 400 })).status, 202, "a decision makes room");
-  });
-
   it("[D57] is an error of the client and a refusal of `hire` that name it, and the client signs it", async () => {
     const client = new Marketplace({ url: api.ownUrl, publicUrl: PUBLIC_URL });
     const wallet = market.chain.walletOf(owner().account);
@@ -426,68 +344,5 @@ describe("an approval", () => {
     const refused = await rejectionOf(agent.checkout({ serviceId, quantity: 2 }), ApprovalRequiredError);
     const { id } = refused.approval;
     assert.strictEqual((await human.approvals.decline(id)).status, "declined");
-  });
-
-  it("raced over two processes, is granted once and bought once", async () => {
-    const buyer = await buyerWith({ totalUsd: "1" });
-    const approval = await asked(buyer);
-    const body = await grantBody(owner().account, approval);
-    const processOf = (n: number) => (n % 2 === 0 ? api.ownUrl : second.url);
-    const grants = await Promise.all(
-      Array.from({ length: 6 }, (_, n) => grant(approval.id, body, owner().apiKey, processOf(n))),
-    );
-    assert.sameMembers(
-      grants.map(({ status }) => status),
-      [200, 409, 409, 409, 409, 409],
-    );
-    const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => ask(buyer, {}, processOf(n))));
-    const statuses = answers.map(({ status }) => status).toSorted();
-    assert.deepEqual(statuses, [200, ...Array.from({ length: 11 }, () => 202)]);
-    assert.strictEqual(new Set(answers.flatMap(({ body: { data } }) => data.approval?.id ?? [])).size, 1);
-    assert.deepEqual([await spentOf(buyer), await dealsOf(buyer)], [PRICE, 1]);
-    assert.deepEqual(await eventsOf(approval.id), ["approval.requested", "approval.granted"]);
-  });
-
-  it("raced between a decline and its checkout, is one of both", async () => {
-    for (let round = 0; round < 4; round += 1) {
-      const buyer = await buyerWith();
-      const { id } = await granted(buyer);
-      const [declined, bought] = await Promise.all([decline(id), ask(buyer, {}, second.url)]);
-      assert.strictEqual(await dealsOf(buyer), declined.status === 200 ? 0 : 1, `${declined.text} ${bought.text}`);
-      assert.strictEqual(await statusOf(id), declined.status === 200 ? "declined" : "used");
-    }
-  });
-
-  it("killed at any write of its request, grant or checkout, is neither lost nor used twice", async () => {
-    const buyer = await buyerWith();
-    let number = 0;
-    const order = () => ({ intentId: `killed-${number}`, again: true });
-    await killAtEachWrite({
-      route,
-      prepare: () => Promise.resolve((number += 1)),
-      work: async () => {
-        const answer = await ask(buyer, order(), victim.ownUrl);
-        const { approval } = answer.body.data;
-        const body = await grantBody(owner().account, approval);
-        await call("POST", `/api/v1/approvals/${approval.id}`, owner().apiKey, body, {}, victim.ownUrl);
-        await ask(buyer, order(), victim.ownUrl);
-      },
-      finish: async (what) => {
-        assert.strictEqual(await spentOf(buyer), PRICE * (await dealsOf(buyer)), what);
-        const answer = await ask(buyer, order());
-        if (answer.status === 202) {
-          const { approval } = answer.body.data;
-          await grant(approval.id, await grantBody(owner().account, approval));
-          assert.strictEqual((await ask(buyer, order())).status, 200, what);
-        } else assert.strictEqual(answer.status, 200, `${what}: ${answer.text}`);
-        assert.deepEqual([await dealsOf(buyer), await spentOf(buyer)], [number, PRICE * number], what);
-        const [last] = await list(buyer.apiKey);
-        assert.deepEqual(
-          (await eventsOf(last.id)).filter((event) => event !== "approval.requested"),
-          ["approval.granted"],
-          what,
-        );
-      },
-    });
   });
 });
