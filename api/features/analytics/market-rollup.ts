@@ -138,6 +138,8 @@ export class MarketRollup {
   /** Adds to the running tally what ended up to a second of the chain's time. */
   async #keep(last: number, signal: AbortSignal | undefined): Promise<"kept" | "stopped" | "overtaken"> {
     let from = await this.#kept.through();
+    // The block is older than the one of the last computation, as after a reorganisation: its escrows would count twice.
+    if (from > last) return "overtaken";
     for await (const deals of this.#endedPages(from + 1, last)) {
       if (!(await this.#mayGoOn(signal))) return "stopped";
       const to = deals.at(-1)?.settledAt ?? last;

@@ -274,6 +274,19 @@ describe("the workers that compute market figures", () => {
     assert.strictEqual(await figures().countDocuments(), 0);
   });
 
+  it("compute nothing as of a block before the tally, so that no escrow counts twice", async () => {
+    await stored();
+    await forget();
+    const { features, chains } = api.container;
+    const { progress } = features.analytics.models.kept;
+    const { timestamp: end } = await chains[NETWORK].head();
+    await progress.replaceOne({ _id: NETWORK }, { through: end }, { upsert: true });
+    assert.strictEqual(await features.analytics.market[NETWORK].step(), "overtaken");
+    assert.strictEqual(await figures().countDocuments(), 0);
+    await progress.deleteMany({ _id: NETWORK });
+    assert.strictEqual(await features.analytics.market[NETWORK].step(), "computed");
+  });
+
   it("add escrows to the tally once, when two are at it", async () => {
     const { connection, features } = api.container;
     const { kept } = features.analytics.models;
