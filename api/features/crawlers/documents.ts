@@ -35,8 +35,8 @@ export interface CrawlerDocuments {
   sitemapPage: (name: string) => Promise<PreparedText | undefined>;
 }
 
-/** Pages that stay the same. `/agents` and `/disputes` have none yet. */
-const PATHS = ["/", "/status", "/docs", "/guides"];
+/** Pages with addresses of their own. Those of listings follow them. */
+const PATHS = ["/", "/disputes", "/status", "/docs", "/guides"];
 
 /** Makes the documents. However many clients ask, a document is read again only once it is too old, so no limit counts these calls. */
 export function createCrawlerDocuments({ publicUrl, published, guideNames, timings }: DocumentsDeps): CrawlerDocuments {

@@ -114,7 +114,15 @@ describe("what crawlers find", () => {
         ids.toReversed().map((id) => `${PUBLIC_URL}/listings/${id}`),
       );
       const paths = locationsOf(fixed).map((url) => url.slice(PUBLIC_URL.length));
-      assert.includeMembers(paths, ["/", "/status", "/docs", "/guides", "/guides/tour", "/guides/operations-accept"]);
+      assert.includeMembers(paths, [
+        "/",
+        "/disputes",
+        "/status",
+        "/docs",
+        "/guides",
+        "/guides/tour",
+        "/guides/operations-accept",
+      ]);
       for (const path of paths.filter((one) => /^\/(docs|guides)/.test(one))) {
         assert.strictEqual((await api.request("GET", path)).status, 200, path);
       }
