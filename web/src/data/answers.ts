@@ -5,6 +5,9 @@ export type Network = "base-sepolia" | "base";
 /** Networks in the order in which pages show them. */
 export const NETWORKS: readonly Network[] = ["base-sepolia", "base"];
 
+/** Whether a text of an address names a network. */
+export const isNetwork = (text: string): boolean => NETWORKS.some((network) => network === text);
+
 /** A request of the API: path and query, or also a body that is posted. */
 export type ApiRequest = string | { path: string; body: unknown };
 

@@ -1,3 +1,4 @@
+import { isNetwork } from "./answers.ts";
 import type { ApiRequest } from "./answers.ts";
 import { readSearch, searchAddress, searchRequest } from "./search.ts";
 import { WINDOWS } from "./windows.ts";
@@ -15,7 +16,6 @@ export interface Route {
 
 const API = "/api/v1/market";
 const LISTED = 8;
-const NETWORKS = ["base-sepolia", "base"];
 const ESCROW_ID = /^\/deals\/(0x[0-9a-fA-F]{64})$/;
 const CURSOR = /^[A-Za-z0-9_-]{1,200}$/;
 const WALLET = /^\/agents\/(0x[0-9a-fA-F]{40})$/;
@@ -75,7 +75,7 @@ function listingRoute(serviceId: string): Route {
 
 function dealRoute(escrowId: string, search: URLSearchParams): Route {
   const given = search.get("network") ?? "";
-  const query = NETWORKS.includes(given) ? `?network=${given}` : "";
+  const query = isNetwork(given) ? `?network=${given}` : "";
   return {
     page: "deal",
     address: `/deals/${escrowId}${query}`,
@@ -96,7 +96,7 @@ function agentRoute(wallet: string): Route {
 function disputesRoute(search: URLSearchParams): Route {
   const given = { network: search.get("network") ?? "", cursor: search.get("cursor") ?? "" };
   const query = new URLSearchParams();
-  if (NETWORKS.includes(given.network)) query.set("network", given.network);
+  if (isNetwork(given.network)) query.set("network", given.network);
   if (CURSOR.test(given.cursor)) query.set("cursor", given.cursor);
   const asked = query.toString();
   return {

@@ -1,3 +1,4 @@
+import { isNetwork } from "./answers.ts";
 import type { ApiRequest } from "./answers.ts";
 
 /** What a search asks for, as the address of its page has it. Empty texts ask for anything. */
@@ -18,7 +19,6 @@ export type SearchFilter = Exclude<keyof SearchQuery, "q">;
 export const QUERY_LENGTH = 200;
 /** Results of one search. */
 const MOST = 20;
-const NETWORKS = ["base-sepolia", "base"];
 const SLUG = /^[a-z0-9_]{1,40}$/;
 const DECIMAL = /^\d{1,12}(\.\d{1,6})?$/;
 
@@ -31,7 +31,7 @@ export function readSearch(search: URLSearchParams): SearchQuery {
   };
   return {
     q: Array.from(given("q")).slice(0, QUERY_LENGTH).join("").toWellFormed(),
-    network: taken("network", (value) => NETWORKS.includes(value)),
+    network: taken("network", isNetwork),
     category: taken("category", (value) => SLUG.test(value)),
     maxPrice: taken("maxPrice", (value) => DECIMAL.test(value)),
     minScore: taken("minScore", (value) => DECIMAL.test(value) && Number(value) <= 1),

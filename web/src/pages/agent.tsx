@@ -1,7 +1,6 @@
-import type { ComponentChildren } from "preact";
-
 import { loaded, NETWORKS } from "../data/answers.ts";
 import type { Agent, Answers, ChainRecord, Network } from "../data/answers.ts";
+import { Figure } from "../parts/figure.tsx";
 import { Hash } from "../parts/hash.tsx";
 import { Absent, Notice } from "../parts/notice.tsx";
 import { ScoreLine } from "../parts/score-line.tsx";
@@ -122,15 +121,6 @@ function Record({ record }: { record: ChainRecord }) {
       </dl>
       <p class="aside">Up to block {count(record.indexedBlock)}.</p>
     </>
-  );
-}
-
-function Figure({ name, children }: { name: string; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 

@@ -1,7 +1,6 @@
-import type { ComponentChildren } from "preact";
-
 import type { Figures, Loaded, MarketFigures } from "../data/answers.ts";
 import { WINDOWS } from "../data/windows.ts";
+import { Figure } from "../parts/figure.tsx";
 import { ViewLink } from "../parts/live.tsx";
 import { Absent, Notice } from "../parts/notice.tsx";
 import { Time } from "../parts/time.tsx";
@@ -78,15 +77,6 @@ function NetworkCard({ figures: { network, total, computedAt, indexedBlock } }: 
           `Left out, because their parties trade mostly with each other: ${counted(left.deals, "deal")} of ${usd(left.volumeUsd).shown}.`}
       </p>
     </article>
-  );
-}
-
-function Figure({ name, children }: { name: string; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 

@@ -1,10 +1,10 @@
+import { NETWORKS } from "../data/answers.ts";
 import type { Categories } from "../data/answers.ts";
 import { QUERY_LENGTH } from "../data/search.ts";
 import type { SearchQuery } from "../data/search.ts";
 import { networkName } from "../words/names.ts";
 
 const SCORES = ["0.25", "0.5", "0.75", "0.9"];
-const NETWORKS = ["base-sepolia", "base"];
 
 /** A box that leads to the search. It works without JavaScript. */
 export function SearchForm() {
