@@ -86,7 +86,7 @@ export class PageSessions {
   }
 
   /**
-   * The session of a request. Other servers of a host may set a cookie of the same name, so one that isn't ours is no session.
+   * The session of a request. Another server on the same host may set a cookie of this name; unless it looks like one of our ids, it is ignored.
    * @param page undefined for a request that the service makes of itself
    */
   read(headers: AnyHeaders, page: PageRequest | undefined): SessionReading {

@@ -163,7 +163,7 @@ describe("sessions of pages", () => {
   });
 
   describe("security", () => {
-    it("count in no request of another origin, or of which the browser doesn't say that it is the same", async () => {
+    it("don't count in a request from another origin, or when the browser doesn't say that the origin is the same", async () => {
       const page = await open();
       const foreign: Record<string, string>[] = [
         { "sec-fetch-site": "cross-site" },
