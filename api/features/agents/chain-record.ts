@@ -6,6 +6,7 @@ import { timestampOutput, usdOutput } from "../../http/common-schemas.ts";
 import type { AgentHistory } from "../../indexer/indexer-client.ts";
 import { SCORE_OUTCOMES } from "../../indexer/schemas.ts";
 import type { IndexedScoreChange } from "../../indexer/schemas.ts";
+import { isoTime } from "../../lib/clock.ts";
 import { topCounterpartyShareOf } from "./score.ts";
 
 /** Released deals that the median is taken of: the latest ones. */
@@ -93,6 +94,6 @@ export function presentChange(change: IndexedScoreChange): z.input<typeof scoreC
     txHash,
     delta: Number(delta),
     score: Number(score),
-    at: new Date(timestamp * 1_000).toISOString(),
+    at: isoTime(timestamp),
   };
 }

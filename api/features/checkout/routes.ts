@@ -1,5 +1,6 @@
 import { DISPUTE_WINDOW_SECONDS, RECOMMENDED_DISPUTE_WINDOWS, USD_DECIMALS } from "../../config/constants.ts";
 import { defineRoute } from "../../http/define-route.ts";
+import { isoTime } from "../../lib/clock.ts";
 import { fundingCalls } from "../transactions/actions.ts";
 import { gaslessFunding } from "./gasless.ts";
 import { approvalRequiredAnswer, presentRequired } from "./approval-required.ts";
@@ -15,8 +16,6 @@ export interface CheckoutDeps {
 const PLAIN_TRANSFER_WARNING =
   "Never send tokens to escrowContract by a plain transfer: it funds nothing, and the tokens are lost. Only createEscrow, " +
   "or createEscrowWithAuthorization, takes the deposit.";
-
-const iso = (unixSeconds: number): string => new Date(unixSeconds * 1_000).toISOString();
 
 /** @param valueUsd value of the deposit with 6 decimals */
 export function recommendedDisputeWindow(valueUsd: bigint): number {
@@ -41,8 +40,8 @@ function paymentInstructions({ record, signing, valueUsd, isFundable }: CheckedO
     network: record.network,
     chainId: record.chainId,
     deadline: record.deadline,
-    deadlineAt: iso(record.deadline),
-    quoteExpiresAt: iso(record.quoteExpiresAt ?? 0),
+    deadlineAt: isoTime(record.deadline),
+    quoteExpiresAt: isoTime(record.quoteExpiresAt ?? 0),
     platformFee: record.platformFee,
     refundableAmount: record.lockedAmount,
     calls: isFundable ? [approve, createEscrow] : [],

@@ -1,4 +1,4 @@
-import { toUnixSeconds } from "../../lib/clock.ts";
+import { isoTime, toUnixSeconds } from "../../lib/clock.ts";
 import { handoverEnd } from "../transactions/deadlines.ts";
 import type { TransactionRecord } from "../transactions/model.ts";
 import type { Verdict } from "./verdict.ts";
@@ -11,8 +11,6 @@ export type FactName = (typeof FACT_NAMES)[number];
 export interface Fact extends Verdict {
   name: FactName;
 }
-
-const iso = (unixSeconds: number): string => new Date(unixSeconds * 1_000).toISOString();
 
 /**
  * The facts about the handover of a delivery, from its record; none before the delivery.
@@ -30,10 +28,14 @@ function inTime(receivedAt: Date | null, end: number, now: number): Fact {
   const name = "payload_in_time";
   if (receivedAt === null) {
     const result = now > end ? "fail" : "open";
-    return { name, result, detail: `no payload has been handed over; the time for it ends at ${iso(end)}` };
+    return { name, result, detail: `no payload has been handed over; the time for it ends at ${isoTime(end)}` };
   }
   const result = toUnixSeconds(receivedAt) <= end ? "pass" : "fail";
-  return { name, result, detail: `handed over at ${receivedAt.toISOString()}; the time for it ended at ${iso(end)}` };
+  return {
+    name,
+    result,
+    detail: `handed over at ${receivedAt.toISOString()}; the time for it ended at ${isoTime(end)}`,
+  };
 }
 
 /** A different proof isn't a failure: the seller may have committed to another form of the payload. */

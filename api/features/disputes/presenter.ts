@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { AGREEMENT_TYPES, agreementDomain } from "../../chain/agreement.ts";
 import { resolveByAgreementCall } from "../../chain/calldata.ts";
 import type { ContractCall } from "../../chain/calldata.ts";
+import { isoTime } from "../../lib/clock.ts";
 import type { TransactionRecord } from "../transactions/model.ts";
 import type { DisputeRecord, EvidenceItem, SettlementOffer } from "./model.ts";
 import { ALL_PERCENT, rationaleOf } from "./ruling-document.ts";
@@ -31,8 +32,6 @@ export interface DisputeReading {
 }
 
 type Presented = z.input<typeof dispute>;
-
-const iso = (unixSeconds: number): string => new Date(unixSeconds * 1_000).toISOString();
 
 function statusOf({ dispute, record }: DisputeReading): DisputeStatus {
   if (record.status === "resolved") return "resolved";
@@ -85,7 +84,14 @@ function presentOffer(offer: SettlementOffer | null, chainNow: number): Presente
   if (offer === null) return null;
   const { buyerPercent, deadline, signature, offeredAt } = offer;
   const status = chainNow > deadline ? "expired" : "open";
-  return { buyerPercent, deadline, deadlineAt: iso(deadline), signature, offeredAt: offeredAt.toISOString(), status };
+  return {
+    buyerPercent,
+    deadline,
+    deadlineAt: isoTime(deadline),
+    signature,
+    offeredAt: offeredAt.toISOString(),
+    status,
+  };
 }
 
 /** A dispute as its parties see it. */
@@ -122,7 +128,7 @@ export function presentDispute(reading: DisputeReading): Presented {
       calls: agreedCalls(reading),
     },
     indexedBlock,
-    createdAt: iso(escrow?.disputedAt ?? own.createdAt.getTime() / 1_000),
-    resolvedAt: record.status === "resolved" && escrow?.settledAt != null ? iso(escrow.settledAt) : null,
+    createdAt: isoTime(escrow?.disputedAt ?? own.createdAt.getTime() / 1_000),
+    resolvedAt: record.status === "resolved" && escrow?.settledAt != null ? isoTime(escrow.settledAt) : null,
   };
 }

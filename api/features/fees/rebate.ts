@@ -2,10 +2,9 @@ import { PLATFORM_FEE_BPS } from "../../config/constants.ts";
 import type { PaidSettlement } from "../../indexer/schemas.ts";
 import { canonicalJson } from "../../lib/canonical-json.ts";
 import { sha256Hex } from "../../lib/ids.ts";
+import { isoTime } from "../../lib/clock.ts";
 import type { SettlementLine, StatementTerms } from "./model.ts";
 import type { Month } from "./months.ts";
-
-const toIso = (unixSeconds: number): string => new Date(unixSeconds * 1_000).toISOString();
 
 /** The part of an amount that the seller was paid for, rounded down. */
 function paidShareOf(amount: bigint, { sellerAmount, locked }: PaidSettlement): bigint {
@@ -29,7 +28,7 @@ export function toLine(settlement: PaidSettlement, month: Month): SettlementLine
   const isOfMonth = settlement.settledAt >= month.start && settlement.settledAt < month.end;
   return {
     escrowId: settlement.id,
-    settledAt: toIso(settlement.settledAt),
+    settledAt: isoTime(settlement.settledAt),
     amount: String(settlement.amount),
     fee: String(settlement.fee),
     locked: String(settlement.locked),
@@ -52,5 +51,5 @@ export function hashStatement(terms: StatementTerms): `0x${string}` {
 
 /** The start and end of a month's window, as statements show them. */
 export function windowOf({ windowStart, end }: Month): Pick<StatementTerms, "windowStart" | "windowEnd"> {
-  return { windowStart: toIso(windowStart), windowEnd: toIso(end) };
+  return { windowStart: isoTime(windowStart), windowEnd: isoTime(end) };
 }

@@ -7,6 +7,7 @@ import type { Network } from "../../config/constants.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import type { IndexedEscrow } from "../../indexer/schemas.ts";
+import { isoTime } from "../../lib/clock.ts";
 import { isAhead, nextMoves, wordsOf } from "../transactions/moves.ts";
 import { isoOrNull } from "../transactions/presenter.ts";
 import { STATUS_OF } from "../transactions/snapshot.ts";
@@ -61,8 +62,6 @@ async function findEscrow(
   return undefined;
 }
 
-const iso = (unixSeconds: number): string => new Date(unixSeconds * 1_000).toISOString();
-
 function presentDeal(
   { network, escrow, indexedBlock }: Found,
   { chainId, deployment }: PublicDealsDeps["chains"][Network],
@@ -90,8 +89,8 @@ function presentDeal(
     proofHash: escrow.proofHash,
     disputeWindow,
     abandonmentGrace,
-    createdAt: iso(escrow.createdAt),
-    deadlineAt: iso(deadline),
+    createdAt: isoTime(escrow.createdAt),
+    deadlineAt: isoTime(deadline),
     deliveredAt: isoOrNull(escrow.deliveredAt),
     disputedAt: isoOrNull(escrow.disputedAt),
     settledAt: isoOrNull(settledAt),
@@ -103,7 +102,7 @@ function presentDeal(
     rationaleHash: escrow.rationaleHash,
     moves: escrow.events.map(({ type, timestamp, txHash, blockNumber }) => ({
       event: type,
-      at: iso(timestamp),
+      at: isoTime(timestamp),
       txHash,
       blockNumber,
     })),
@@ -113,10 +112,10 @@ function presentDeal(
         move: next.move,
         by: next.by,
         text: wordsOf(next),
-        opensAt: next.opensAt !== null && next.opensAt > chainNow ? iso(next.opensAt) : null,
+        opensAt: next.opensAt !== null && next.opensAt > chainNow ? isoTime(next.opensAt) : null,
         availableUntil: isoOrNull(next.availableUntil),
       })),
-    chainTime: iso(chainNow),
+    chainTime: isoTime(chainNow),
     indexedBlock,
   };
 }

@@ -4,7 +4,7 @@ import type { z } from "zod";
 
 import { NETWORKS, USD_DECIMALS } from "../../config/constants.ts";
 import { encodeCursor } from "../../http/query-params.ts";
-import { toUnixSeconds } from "../../lib/clock.ts";
+import { isoTime, toUnixSeconds } from "../../lib/clock.ts";
 import type { DisputeModel, DisputeRecord } from "../disputes/model.ts";
 import { hashRationale } from "../disputes/ruling-document.ts";
 import { disputeIdOf } from "../transactions/dispute-id.ts";
@@ -103,8 +103,6 @@ async function compareDocuments(
   );
 }
 
-const iso = (unixSeconds: number): string => new Date(unixSeconds * 1_000).toISOString();
-
 function presentDispute(
   { network, escrowId, escrow }: Resolved,
   document: DocumentState | null,
@@ -123,8 +121,8 @@ function presentDispute(
       resolutionMethod,
       rationaleHash: document === null ? null : rationaleHash,
       document,
-      disputedAt: iso(disputedAt),
-      settledAt: iso(settledAt),
+      disputedAt: isoTime(disputedAt),
+      settledAt: isoTime(settledAt),
     },
   ];
 }
@@ -171,7 +169,7 @@ async function countDisputes(
   if (ended < LEAST_DISPUTES) return null;
   const { ruling: byRuling = 0, admin = 0, agreement = 0, timeout = 0 } = methods;
   return {
-    since: iso(since),
+    since: isoTime(since),
     ended,
     outcomes: { buyer, seller, split },
     methods: { ruling: byRuling, admin, agreement, timeout },

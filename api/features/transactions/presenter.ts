@@ -1,3 +1,4 @@
+import { isoTime } from "../../lib/clock.ts";
 import type { z } from "zod";
 
 import type { Action, Role } from "./actions.ts";
@@ -6,10 +7,9 @@ import type { ListedTransaction } from "./model.ts";
 import type { transaction, transactionWithActions } from "./schemas.ts";
 import { isLate } from "./snapshot.ts";
 
-const iso = (unixSeconds: number): string => new Date(unixSeconds * 1000).toISOString();
 /** A time as ISO 8601, or null. */
 export const isoOrNull = (unixSeconds: number | null | undefined): string | null =>
-  unixSeconds === null || unixSeconds === undefined ? null : iso(unixSeconds);
+  unixSeconds === null || unixSeconds === undefined ? null : isoTime(unixSeconds);
 const objectOrNull = (json: string | null): Record<string, unknown> | null =>
   json === null ? null : (JSON.parse(json) as Record<string, unknown>);
 
@@ -24,7 +24,7 @@ function buildTimeline(record: ListedTransaction, showPayload: boolean): z.input
     entries.push({ event: "CheckedOut", at: record.createdAt.toISOString(), txHash: null, blockNumber: null });
   }
   for (const move of record.escrow?.moves ?? []) {
-    entries.push({ event: move.type, at: iso(move.at), txHash: move.txHash, blockNumber: move.blockNumber });
+    entries.push({ event: move.type, at: isoTime(move.at), txHash: move.txHash, blockNumber: move.blockNumber });
   }
   if (record.payloadReceivedAt !== null && showPayload) {
     const at = record.payloadReceivedAt.toISOString();
@@ -69,7 +69,7 @@ export function presentTransaction(
     disputeWindow: record.disputeWindow,
     abandonmentGrace: record.abandonmentGrace,
     deadline: record.deadline,
-    deadlineAt: iso(record.deadline),
+    deadlineAt: isoTime(record.deadline),
     quoteExpiresAt: isoOrNull(record.quoteExpiresAt),
     status: record.status,
     expiredBy: record.expiredBy,
