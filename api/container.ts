@@ -35,6 +35,8 @@ export interface Container extends Platform {
   jobDefinitions: readonly JobDefinition[];
   /** The loops of every feature, for the worker. */
   loops: readonly BackgroundLoop[];
+  /** The loops of every feature, for each process of the API. */
+  apiLoops: readonly BackgroundLoop[];
   /** The features themselves, for tests that drive their background work step by step. */
   features: Features;
   /** Aborted when requests that are still under way have to be answered. */
@@ -84,6 +86,7 @@ export async function createContainer(options: ContainerOptions): Promise<Contai
     services: Object.assign({}, ...parts.map(({ services }) => services)) as FeatureServices,
     jobDefinitions: parts.flatMap(({ jobs = [] }) => jobs),
     loops: [platform.changes.loop, ...parts.flatMap(({ loops = [] }) => loops)],
+    apiLoops: parts.flatMap(({ apiLoops = [] }) => apiLoops),
     drainEnd: draining.signal,
     answerLimitMs:
       options.timings?.answerLimitMs ?? Math.max(timings.answerLimitMs, env.x402.timeoutMs + BESIDE_SETTLEMENT_MS),

@@ -38,6 +38,7 @@ const SERVER_TIMEOUTS: ServerTimeouts = {
 const DRAIN_MS = 4_000;
 /** When the connections are cut whose clients don't read their answers. */
 const DRAIN_TIMEOUT_MS = 5_000;
+const BACKGROUND_LIMIT_MS = 1_000;
 const METRICS_LIMIT_MS = 500;
 /** How long the connections may take to close. */
 const CLOSE_LIMIT_MS = 2_000;
@@ -127,11 +128,13 @@ async function main(): Promise<void> {
       env.metricsPort === undefined
         ? undefined
         : await listenForScrapes(container.metrics, { host: env.host, port: env.metricsPort, log });
+    const loops = Promise.all(container.apiLoops.map((loop) => loop.run(container.shutdown)));
     log.info({ host: env.host, port: running.port, publicUrl: env.publicUrl }, "API listens");
     return async () => {
       container.beginShutdown();
       await stopInOrder(log, [
         { name: "HTTP server", limitMs: DRAIN_TIMEOUT_MS + 1_000, stop: () => running.stop() },
+        { name: "background work", limitMs: BACKGROUND_LIMIT_MS, stop: () => loops },
         { name: "metrics", limitMs: METRICS_LIMIT_MS, stop: async () => scrapes?.stop() },
         { name: "connections", limitMs: CLOSE_LIMIT_MS, stop: () => container.close() },
       ]);

@@ -10,6 +10,8 @@ export interface FeatureParts {
   jobs?: readonly JobDefinition[];
   /** Run by the worker. */
   loops?: readonly BackgroundLoop[];
+  /** Run by each process of the API. */
+  apiLoops?: readonly BackgroundLoop[];
   /** Its collections by name. */
   models?: object;
 }

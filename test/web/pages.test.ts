@@ -86,6 +86,7 @@ describe("the web pages in a browser", () => {
     }
     deal = await fundedDeal(market);
     await storeDisputes(api);
+    await api.container.features.market.statusRecorder.step();
     browser = await openBrowser();
   });
   after(async () => {

@@ -3,7 +3,7 @@ import { assert } from "chai";
 
 import { price, token, usd } from "../../web/src/words/amounts.ts";
 import { clean, shortened } from "../../web/src/words/strangers-text.ts";
-import { distance, duration, moment } from "../../web/src/words/times.ts";
+import { distance, duration, hour, moment } from "../../web/src/words/times.ts";
 
 describe("the words of the web pages", () => {
   it("take out of a text what can't be seen, and count it", () => {
@@ -42,5 +42,6 @@ describe("the words of the web pages", () => {
     assert.deepEqual(shown, ["0 s", "59 s", "1 min", "1 min 1 s", "59 min 59 s", "1 h", "1 d 1 h", "3 d"]);
     assert.deepEqual([distance(0, 400), distance(0, 5_000), distance(65_000, 0)], ["now", "5 s ago", "in 1 min 5 s"]);
     assert.strictEqual(moment(0), "1 Jan 1970, 00:00:00 UTC");
+    assert.strictEqual(hour(5_400_000), "1 Jan 1970, 01:00 UTC");
   });
 });

@@ -7,6 +7,7 @@ import type { Network } from "../../config/constants.ts";
 import type { RawResult } from "../../http/define-route.ts";
 import { ApiError } from "../../http/errors.ts";
 import { encodeCursor } from "../../http/query-params.ts";
+import { withTimeout } from "../../lib/timeout.ts";
 import { marketAnswer, readMarketFigures } from "../analytics/market-answer.ts";
 import type { MarketModel } from "../analytics/market-model.ts";
 import { scoresOf } from "../agents/standings.ts";
@@ -27,6 +28,8 @@ import { listPublicly } from "./public-listings.ts";
 import type { PublicListingsDeps } from "./public-listings.ts";
 import { readPublicStatus } from "./public-status.ts";
 import type { PublicStatusDeps } from "./public-status.ts";
+import { readStatusHistory } from "./status-history.ts";
+import type { StatusMinuteModel } from "./status-history.ts";
 import { dealAnswer, listingAnswer, listingsAnswer, statusAnswer } from "./schemas.ts";
 import type { figuresQuery, ListingsQuery } from "./schemas.ts";
 
@@ -36,6 +39,7 @@ export interface PublicMarketOptions
   indexers: PublicDealsDeps["indexers"] & PublicAgentsDeps["indexers"];
   figures: MarketModel;
   directory: Pick<AgentDirectory, "byId">;
+  minutes: StatusMinuteModel;
   timings: PublicMarketTimings;
 }
 
@@ -54,6 +58,9 @@ const MOST_LISTS = 30;
 const MOST_ENTRIES = 1_000;
 /** Agents have up to two hundred changes of their scores and ten listings: about 100 kB. */
 const MOST_AGENTS = 200;
+
+/** How long the status waits for its history, in milliseconds. */
+const HISTORY_MS = 1_000;
 
 /** What anyone may read of the market. */
 export class PublicMarket {
@@ -115,7 +122,15 @@ export class PublicMarket {
   }
 
   status(requested: IncomingHttpHeaders): Promise<RawResult> {
-    return this.#status.answer("", requested, () => readPublicStatus(this.#options));
+    return this.#status.answer("", requested, async () => {
+      const { minutes, now } = this.#options;
+      const status = await readPublicStatus(this.#options);
+      const read = () => readStatusHistory(minutes, now());
+      // Without the database the rest is still told.
+      const history =
+        status.database === "ok" ? await withTimeout("status history", HISTORY_MS, read).catch(() => null) : null;
+      return { success: true, data: { ...status, history } };
+    });
   }
 
   async #readListing(id: string): Promise<z.input<typeof listingAnswer>> {

@@ -7,6 +7,7 @@ import type { NetworkState, Readiness } from "../health/readiness.ts";
 import { PART_STATES } from "./schemas.ts";
 import type { statusAnswer } from "./schemas.ts";
 
+type Status = Omit<z.input<typeof statusAnswer>["data"], "history">;
 type PartState = (typeof PART_STATES)[number];
 
 /** Blocks, of a minute on both networks, by which subgraph and follower may be behind. */
@@ -27,7 +28,7 @@ export interface PublicStatusDeps {
 }
 
 /** The state of the service's parts in one word each. The readiness report has the reasons, for operators alone. */
-export async function readPublicStatus(deps: PublicStatusDeps): Promise<z.input<typeof statusAnswer>> {
+export async function readPublicStatus(deps: PublicStatusDeps): Promise<Status> {
   const { database, search, outbox, networks } = await deps.readiness();
   const parts = {
     database: stateOf(database.ok),
@@ -37,7 +38,7 @@ export async function readPublicStatus(deps: PublicStatusDeps): Promise<z.input<
   } as const;
   const shown = NETWORKS.map((network) => describeNetwork(network, networks[network], deps));
   const state = worstOf([...Object.values(parts), ...shown.map((network) => network.state)]);
-  return { success: true, data: { state, version: VERSION, ...parts, networks: shown } };
+  return { state, version: VERSION, ...parts, networks: shown };
 }
 
 function describeNetwork(

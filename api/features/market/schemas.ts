@@ -165,6 +165,11 @@ const networkState = z
   })
   .meta({ id: "NetworkState" });
 
+/** Hours of the status that are answered, the one under way included. */
+export const HISTORY_HOURS = 48;
+
+const minutes = z.object({ ok: count, late: count, down: count }).meta({ id: "StatusMinutes" });
+
 export const statusAnswer = dataOf(
   z
     .object({
@@ -174,6 +179,12 @@ export const statusAnswer = dataOf(
       search: partState,
       queues: partState.meta({ description: "Webhooks and other dispatches" }),
       networks: z.array(networkState),
+      history: z
+        .array(z.object({ start: timestampOutput, all: minutes, "base-sepolia": minutes, base: minutes }))
+        .nullable()
+        .meta({
+          description: `Minutes by state in the last ${HISTORY_HOURS} hours, the oldest first. What nobody noted is in none. Null while the database is down`,
+        }),
     })
     .meta({ id: "MarketStatus" }),
 );

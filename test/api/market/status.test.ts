@@ -4,7 +4,7 @@ import { assert } from "chai";
 import { readPublicStatus } from "../../../api/features/market/public-status.ts";
 import type { NetworkState, Readiness } from "../../../api/features/health/readiness.ts";
 import { startTestApi } from "../../fixtures/api.ts";
-import { limitsWith } from "../../fixtures/limits.ts";
+import { limitsWith, movedClock } from "../../fixtures/limits.ts";
 
 const NOW = 1_800_000_000;
 const works = { ok: true, latencyMs: 1 };
@@ -28,7 +28,7 @@ function keeperWith(changed: Partial<NonNullable<NetworkState["keeper"]>> = {}) 
 }
 
 async function read(changed: Partial<Readiness> = {}, network: Partial<NetworkState> = {}) {
-  const { data } = await readPublicStatus({
+  return readPublicStatus({
     readiness: () =>
       Promise.resolve({
         database: works,
@@ -41,7 +41,6 @@ async function read(changed: Partial<Readiness> = {}, network: Partial<NetworkSt
     confirmations: { "base-sepolia": 2, base: 2 },
     now: () => new Date(NOW * 1_000),
   });
-  return data;
 }
 
 describe("GET /api/v1/market/status", () => {
@@ -94,6 +93,39 @@ describe("GET /api/v1/market/status", () => {
     assert.deepEqual(await stateOf({ outbox: { waiting: 9, oldestSeconds: 61 } }), ["late", "ok", "ok", "late"]);
     assert.deepEqual(await stateOf({ search: fails }), ["late", "ok", "late", "ok"]);
     assert.deepEqual(await stateOf({ database: fails, search: fails, outbox: null }), ["down", "down", "down", "down"]);
+  });
+
+  it("notes each minute once, even if several processes look, and answers the last 48 hours", async () => {
+    const clock = movedClock();
+    const api = await startTestApi({
+      clock,
+      timings: { publicBlockMs: 0 },
+      oneProcess: "the clock of one process is moved",
+    });
+    try {
+      const { statusRecorder, models } = api.container.features.market;
+      const history = async () => (await api.request("GET", "/api/v1/market/status")).body.data.history;
+      const sum = (hours: { all: Record<string, number> }[]) =>
+        hours.reduce((total, { all }) => total + Object.values(all).reduce((one, other) => one + other, 0), 0);
+      await Promise.all([statusRecorder.step(), statusRecorder.step(), statusRecorder.step()]);
+      assert.strictEqual(await models.minutes.countDocuments(), 1);
+      clock.pass(60_000);
+      await statusRecorder.step();
+      const first = await history();
+      assert.lengthOf(first, 48);
+      assert.strictEqual(sum(first), 2);
+      const { state, networks, at } = await models.minutes.findOne().sort({ _id: -1 }).orFail().lean();
+      const last = first.at(-1);
+      assert.isAtLeast(last.all[state], 1);
+      assert.isAtLeast(last.base[networks.base], 1);
+      assert.strictEqual(Date.parse(last.start), at.getTime() - (at.getTime() % 3_600_000));
+      clock.pass(46 * 3_600_000);
+      assert.strictEqual(sum(await history()), 2);
+      clock.pass(3 * 3_600_000);
+      assert.strictEqual(sum(await history()), 0);
+    } finally {
+      await api.close();
+    }
   });
 
   it("answers from the running service, with both networks, however often it is asked", async () => {

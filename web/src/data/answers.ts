@@ -191,6 +191,13 @@ export interface DisputePage {
 /** `ok`, `late` or `down`. */
 export type PartState = string;
 
+/** Minutes by state. */
+export interface StatusMinutes {
+  ok: number;
+  late: number;
+  down: number;
+}
+
 /** `GET /api/v1/market/status`. */
 export interface ServiceStatus {
   state: PartState;
@@ -210,6 +217,8 @@ export interface ServiceStatus {
     keeper: PartState | null;
     rulings: PartState;
   }[];
+  /** The last hours, the oldest first; null while the database is down. */
+  history: readonly { start: string; all: StatusMinutes; "base-sepolia": StatusMinutes; base: StatusMinutes }[] | null;
 }
 
 /** Data of an answer, or why there are none. */

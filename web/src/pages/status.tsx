@@ -6,6 +6,7 @@ import { count } from "../words/amounts.ts";
 import { networkName } from "../words/names.ts";
 import { PART_STATES } from "../words/states.ts";
 import { duration } from "../words/times.ts";
+import { StatusStrips } from "./status-strip.tsx";
 
 /** Whether the service and both networks work. */
 export function StatusPage({ answers }: { answers: Answers }) {
@@ -22,6 +23,7 @@ export function StatusPage({ answers }: { answers: Answers }) {
         )}
       </div>
       {found.kind === "there" ? <Parts status={found.data} /> : <Absent of={found} what="The status" />}
+      {found.kind === "there" && found.data.history !== null && <StatusStrips history={found.data.history} />}
     </>
   );
 }

@@ -32,6 +32,11 @@ export function moment(at: number): string {
   return `${day(at)}, ${new Date(at).toISOString().slice(11, 19)} UTC`;
 }
 
+/** The hour of a moment in UTC: `28 Nov 2026, 17:00 UTC`. @param at in milliseconds */
+export function hour(at: number): string {
+  return `${day(at)}, ${new Date(at).toISOString().slice(11, 13)}:00 UTC`;
+}
+
 /** A day in UTC: `28 Nov 2026`. @param at in milliseconds */
 export function day(at: number): string {
   const date = new Date(at);
