@@ -289,7 +289,7 @@ describe("the web pages in a browser", () => {
     );
   });
 
-  it("say in the HTML what they are, for crawlers and whoever shares the address", async () => {
+  it("say in the HTML what they are, for crawlers and for links that are shared", async () => {
     const html = await (await fetch(`${api.url}/listings/${listing}`)).text();
     assert.match(html, /<title>Token risk report · Agent marketplace<\/title>/);
     assert.include(html, `<link rel="canonical" href="https://market.test/listings/${listing}">`);

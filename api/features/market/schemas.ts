@@ -183,7 +183,7 @@ export const statusAnswer = dataOf(
         .array(z.object({ start: timestampOutput, all: minutes, "base-sepolia": minutes, base: minutes }))
         .nullable()
         .meta({
-          description: `Minutes by state in the last ${HISTORY_HOURS} hours, the oldest first. What nobody noted is in none. Null while the database is down`,
+          description: `Minutes by state in the last ${HISTORY_HOURS} hours, the oldest first. A minute that wasn't noted counts in none. Null while the database is down`,
         }),
     })
     .meta({ id: "MarketStatus" }),

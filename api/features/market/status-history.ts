@@ -49,7 +49,7 @@ export interface StatusRecorderDeps {
   log: Logger;
 }
 
-/** Notes once a minute how the service is. Of several workers, the first one to look notes it. */
+/** Notes once a minute how the service is. Of several processes, the first one to look notes it. */
 export class StatusRecorder {
   readonly #deps: StatusRecorderDeps;
   readonly loop: BackgroundLoop;

@@ -3873,6 +3873,15 @@ export type MarketStatus = {
    */
   queues: PartState;
   networks: Array<NetworkState>;
+  /**
+   * Minutes by state in the last 48 hours, the oldest first. A minute that wasn't noted counts in none. Null while the database is down
+   */
+  history: Array<{
+    start: string;
+    all: StatusMinutes;
+    "base-sepolia": StatusMinutes;
+    base: StatusMinutes;
+  }> | null;
 };
 
 /**
@@ -3903,6 +3912,12 @@ export type NetworkState = {
    */
   keeper: PartState | null;
   rulings: PartState;
+};
+
+export type StatusMinutes = {
+  ok: number;
+  late: number;
+  down: number;
 };
 
 export type NetworkStatusPage = {
