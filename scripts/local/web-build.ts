@@ -26,6 +26,8 @@ if (entry === undefined) throw new Error("Vite built no entry");
 rmSync(described, { recursive: true });
 
 for (const name of readdirSync(join(client, "assets"))) {
+  // A picture is compressed already.
+  if (name.endsWith(".png")) continue;
   const file = join(client, "assets", name);
   const content = readFileSync(file);
   const quality = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };

@@ -22,6 +22,7 @@ import { until } from "../fixtures/until.ts";
 const FOCUSED = `(({ activeElement: active }) =>
   getComputedStyle(active).outlineStyle === "none" ? "" : (active.getAttribute("href") ?? active.getAttribute("name") ?? active.textContent))(document)`;
 const SCRIPT_BYTES = 60_000;
+const PICTURE_BYTES = 60_000;
 /** Everything that a stranger may write into a listing to get out of its text. */
 const HOSTILE = {
   title: `<script>alert(1)</script>${"W".repeat(75)}`,
@@ -29,6 +30,12 @@ const HOSTILE = {
     `</script><script>alert(2)</script> <img src=x onerror=alert(3)> javascript:alert(4) ` +
     `https://elsewhere.test/ zero\u200bwidth ${"x".repeat(1_500)}`,
 };
+
+/** An answer with its body as bytes. */
+async function fetchBytes(url: string) {
+  const answer = await fetch(url);
+  return { status: answer.status, headers: answer.headers, body: Buffer.from(await answer.arrayBuffer()) };
+}
 
 /** Stores disputes that have ended, as the follower does. */
 async function storeDisputes(api: TestApi): Promise<void> {
@@ -304,6 +311,23 @@ describe("the web pages in a browser", () => {
     assert.include(await first.text(), '<link rel="alternate" type="application/atom+xml" title="New listings"');
     const market = await (await fetch(`${api.url}/?window=24h&utm_source=mail`)).text();
     assert.include(market, `<link rel="canonical" href="https://market.test/?window=24h">`);
+  });
+
+  it("name a picture for shared links, which is a small PNG of 1,200 by 630", async () => {
+    for (const path of ["/", `/listings/${listing}`, "/search"]) {
+      const html = await (await fetch(api.url + path)).text();
+      assert.include(html, '<meta name="twitter:card" content="summary_large_image">');
+      const [, address = ""] =
+        /<meta property="og:image" content="https:\/\/market\.test(\/assets\/[\w.-]+)">/.exec(html) ?? [];
+      const { status, headers, body } = await fetchBytes(api.url + address);
+      assert.deepEqual([status, headers.get("content-type")], [200, "image/png"], path);
+      assert.include(headers.get("cache-control") ?? "", "immutable");
+      assert.strictEqual(body.subarray(1, 4).toString(), "PNG");
+      const { width, height } = { width: body.readUInt32BE(16), height: body.readUInt32BE(20) };
+      assert.deepEqual([width, height], [1_200, 630]);
+      assert.include(html, `<meta property="og:image:width" content="${width}">`);
+      assert.isAtMost(body.length, PICTURE_BYTES);
+    }
   });
 
   it("are 404 for what isn't there, as a page that leads on", async () => {

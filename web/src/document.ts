@@ -20,10 +20,14 @@ export interface DocumentParts {
   state: PageState | undefined;
   site: Site & { assets: Assets };
   icon: string;
+  /** Path of the picture that stands beside a shared link: a PNG of `SHARE_WIDTH` by `SHARE_HEIGHT`. */
+  sharePicture: string;
 }
 
+const [SHARE_WIDTH, SHARE_HEIGHT] = [1_200, 630];
+
 /** The whole HTML of a page. */
-export function htmlDocument({ head, address, body, facts, state, site, icon }: DocumentParts): string {
+export function htmlDocument({ head, address, body, facts, state, site, icon, sharePicture }: DocumentParts): string {
   const { publicUrl, assets } = site;
   const canonical = address === undefined ? undefined : escapeHtml(`${publicUrl}${address}`);
   const [title, description] = [escapeHtml(head.title), escapeHtml(head.description)];
@@ -38,13 +42,15 @@ export function htmlDocument({ head, address, body, facts, state, site, icon }: 
     '<meta name="color-scheme" content="light dark">',
     ...(canonical === undefined
       ? ['<meta name="robots" content="noindex">']
-      : [
-          `<link rel="canonical" href="${canonical}">`,
-          `<meta property="og:title" content="${title}">`,
-          `<meta property="og:description" content="${description}">`,
-          `<meta property="og:url" content="${canonical}">`,
-          '<meta property="og:type" content="website">',
-        ]),
+      : [`<link rel="canonical" href="${canonical}">`, `<meta property="og:url" content="${canonical}">`]),
+    // A search is shared too.
+    `<meta property="og:title" content="${title}">`,
+    `<meta property="og:description" content="${description}">`,
+    '<meta property="og:type" content="website">',
+    `<meta property="og:image" content="${escapeHtml(publicUrl + sharePicture)}">`,
+    `<meta property="og:image:width" content="${SHARE_WIDTH}">`,
+    `<meta property="og:image:height" content="${SHARE_HEIGHT}">`,
+    '<meta name="twitter:card" content="summary_large_image">',
     `<link rel="alternate" type="application/atom+xml" title="New listings" href="/feed.atom">`,
     `<link rel="icon" href="${icon}" type="image/svg+xml">`,
     ...assets.styles.map((file) => `<link rel="stylesheet" href="${escapeHtml(file)}">`),

@@ -11,6 +11,7 @@ import { factsOf } from "./facts.ts";
 import icon from "./icon.svg";
 import { problemWords, ProblemPage } from "./pages/problem.tsx";
 import { Frame } from "./parts/frame.tsx";
+import sharePicture from "./share.png";
 
 type ServedSite = Site & { assets: Assets };
 
@@ -20,6 +21,7 @@ export interface Rendered {
   html: string;
 }
 
+const PICTURES = { icon, sharePicture };
 const OK = 200;
 /** A search that can't be asked for: the page says why. */
 const BAD_REQUEST = 400;
@@ -55,7 +57,7 @@ export function render({ address, answers, site }: { address: string; answers: A
     facts: factsOf(route, answers, site),
     state: { address: route.address, answers, site: shown },
     site,
-    icon,
+    ...PICTURES,
   });
   // What is unavailable is said on the page, and nobody keeps it.
   return { status: statuses.every((one) => one === OK || one === BAD_REQUEST) ? OK : (status ?? UNAVAILABLE), html };
@@ -78,5 +80,5 @@ export function renderProblem({
     </Frame>,
   );
   const head = { title: titled(title), description: text };
-  return { status, html: htmlDocument({ head, address: undefined, body, state: undefined, site, icon }) };
+  return { status, html: htmlDocument({ head, address: undefined, body, state: undefined, site, ...PICTURES }) };
 }
