@@ -35,7 +35,7 @@ export interface CrawlerDocuments {
   sitemapPage: (name: string) => Promise<PreparedText | undefined>;
 }
 
-/** Pages with addresses of their own. Those of listings follow them. */
+/** Pages with addresses of their own. Those of listings and sellers follow them. */
 const PATHS = ["/", "/disputes", "/status", "/docs", "/guides"];
 
 /** Makes the documents. However many clients ask, a document is read again only once it is too old, so no limit counts these calls. */
@@ -48,7 +48,13 @@ export function createCrawlerDocuments({ publicUrl, published, guideNames, timin
   }, timings.feedMaxAgeMs);
   const sitemap = new Kept(async () => {
     const paths = [...PATHS, ...guideNames().map((name) => `/guides/${name}`)];
-    return createSitemap({ publicUrl, paths, listingIds: await published.newestIds(MAX_LISTED) });
+    const listed = await published.newestIds(MAX_LISTED);
+    return createSitemap({
+      publicUrl,
+      paths,
+      listingIds: listed.map(({ id }) => id),
+      sellers: [...new Set(listed.map(({ wallet }) => wallet))],
+    });
   }, timings.sitemapMaxAgeMs);
   return {
     robots: () => robots.get(),

@@ -8,43 +8,49 @@ export interface Site {
   paths: readonly string[];
   /** Ids of the active listings. */
   listingIds: readonly string[];
+  /** Wallets of their sellers, each once. */
+  sellers: readonly string[];
 }
 
 /** Addresses on a page. */
 const PAGE_SIZE = 10_000;
-/** Listings that the site map names, the newest. */
+/** Listings that the site map names, the newest, with their sellers. */
 export const MAX_LISTED = 50_000;
 
-/** How many pages the listings take. */
-function listingPages({ listingIds }: Site): number {
-  return Math.ceil(listingIds.length / PAGE_SIZE);
+/** The lists that take as many pages as they need, with the names of their pages, and the paths on them. */
+function listsOf({ listingIds, sellers }: Site): { name: string; path: string; items: readonly string[] }[] {
+  return [
+    { name: "listings", path: "/listings/", items: listingIds },
+    { name: "sellers", path: "/agents/", items: sellers },
+  ];
 }
 
-/** The index of the pages: one with fixed addresses, the others with listings. */
+const pagesOf = (items: readonly string[]) => Math.ceil(items.length / PAGE_SIZE);
+
+/** The index of the pages: one with fixed addresses, the others with listings and sellers. */
 export function describeSitemapIndex(site: Site): string {
-  const names = ["site", ...Array.from({ length: listingPages(site) }, (_, at) => `listings-${at + 1}`)];
-  const urls = names.map((name) => `${site.publicUrl}/sitemap-${name}.xml`);
+  const numbered = listsOf(site).flatMap(({ name, items }) =>
+    Array.from({ length: pagesOf(items) }, (_, at) => `${name}-${at + 1}`),
+  );
+  const urls = ["site", ...numbered].map((name) => `${site.publicUrl}/sitemap-${name}.xml`);
   return listOf("sitemapindex", "sitemap", urls);
 }
 
 /** A page of the index; undefined for a name that it doesn't have. */
 export function describeSitemapPage(site: Site, name: string): string | undefined {
-  const { publicUrl, paths, listingIds } = site;
-  if (name === "site")
-    return listOf(
+  const { publicUrl, paths } = site;
+  const listUrls = (found: readonly string[]) =>
+    listOf(
       "urlset",
       "url",
-      paths.map((path) => publicUrl + path),
+      found.map((path) => publicUrl + path),
     );
-  const [, digits] = /^listings-([1-9]\d?)$/.exec(name) ?? [];
+  if (name === "site") return listUrls(paths);
+  const [, listName, digits] = /^([a-z]+)-([1-9]\d?)$/.exec(name) ?? [];
+  const list = listsOf(site).find((one) => one.name === listName);
   const page = Number(digits ?? 0);
-  if (page === 0 || page > listingPages(site)) return undefined;
-  const ids = listingIds.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
-  return listOf(
-    "urlset",
-    "url",
-    ids.map((id) => `${publicUrl}/listings/${id}`),
-  );
+  if (list === undefined || page > pagesOf(list.items)) return undefined;
+  return listUrls(list.items.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE).map((item) => list.path + item));
 }
 
 function listOf(list: string, item: string, urls: readonly string[]): string {

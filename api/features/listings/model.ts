@@ -46,13 +46,14 @@ export type ListingModel = Model<ListingRecord>;
  * one category, one seller) has one index by age and one by price. No filter has its own index:
  * `status`, `network`, `currency` and `deliveryType` have 72 combinations. A list without some of these filters merges the
  * ranges of all their values in order. MongoDB merges at most 200 ranges, too few for all categories. The indexes by age
- * include the price, and those of a seller the category, so filtering by these reads index entries and no documents. For a
+ * include the price, and those of a seller the category, so filtering by these reads index entries and no documents. That of
+ * all listings includes the seller for the site map. For a
  * price filter in order of age, range-reader.ts chooses the index: by age if many listings match, by price if few do.
  */
 const FACETS = { status: 1, network: 1, currency: 1, deliveryType: 1 } as const;
 /** The indexes of each kind of list. */
 const INDEXES = {
-  all: { age: { ...FACETS, _id: -1, price: 1 }, price: { ...FACETS, price: 1, _id: 1 } },
+  all: { age: { ...FACETS, _id: -1, price: 1, sellerKey: 1 }, price: { ...FACETS, price: 1, _id: 1 } },
   category: {
     age: { category: 1, ...FACETS, _id: -1, price: 1 },
     price: { category: 1, ...FACETS, price: 1, _id: 1 },

@@ -11,8 +11,8 @@ export type PublishedListing = Listing & { endpointUrl: null };
 export interface PublishedListings {
   /** The newest first. */
   newest(limit: number): Promise<PublishedListing[]>;
-  /** Ids of the newest, the newest first. Reads the index alone. */
-  newestIds(limit: number): Promise<string[]>;
+  /** Ids of the newest with their sellers' wallets in lower case, the newest first. Reads the index alone. */
+  newestIds(limit: number): Promise<{ id: string; wallet: string }[]>;
 }
 
 /** Every range of the index by age that has active listings. The database merges them in order. */
@@ -33,8 +33,8 @@ export function createPublishedListings(listings: ListingModel): PublishedListin
       return found.map((record) => ({ ...toListing({ ...record, endpointUrl: null }), endpointUrl: null }));
     },
     async newestIds(limit) {
-      const found = await listings.find(ACTIVE, { _id: 1 }).sort({ _id: -1 }).limit(limit).hint(hint).lean();
-      return found.map(({ _id }) => _id);
+      const found = await listings.find(ACTIVE, { sellerKey: 1 }).sort({ _id: -1 }).limit(limit).hint(hint).lean();
+      return found.map(({ _id, sellerKey }) => ({ id: _id, wallet: sellerKey }));
     },
   };
 }

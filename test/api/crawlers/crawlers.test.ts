@@ -102,10 +102,15 @@ describe("what crawlers find", () => {
       const index = await parseXml(text);
       assert.strictEqual(index.name, `${SITEMAP}sitemapindex`);
       const pages = locationsOf(index);
-      assert.deepEqual(pages, [`${PUBLIC_URL}/sitemap-site.xml`, `${PUBLIC_URL}/sitemap-listings-1.xml`]);
+      assert.deepEqual(pages, [
+        `${PUBLIC_URL}/sitemap-site.xml`,
+        `${PUBLIC_URL}/sitemap-listings-1.xml`,
+        `${PUBLIC_URL}/sitemap-sellers-1.xml`,
+      ]);
       const read = async (page: string) => parseXml((await api.request("GET", page.replace(PUBLIC_URL, ""))).text);
-      const [fixed, listings] = [await read(`${PUBLIC_URL}/sitemap-site.xml`), await read(pages[1] ?? "")];
-      for (const list of [fixed, listings]) {
+      const fixed = await read(`${PUBLIC_URL}/sitemap-site.xml`);
+      const [listings, sellers] = [await read(pages[1] ?? ""), await read(pages[2] ?? "")];
+      for (const list of [fixed, listings, sellers]) {
         assert.strictEqual(list.name, `${SITEMAP}urlset`);
         assert.ok(list.children.every(({ name, children }) => name === `${SITEMAP}url` && children.length === 1));
       }
@@ -113,6 +118,8 @@ describe("what crawlers find", () => {
         locationsOf(listings),
         ids.toReversed().map((id) => `${PUBLIC_URL}/listings/${id}`),
       );
+      // Two listings are active, both of one seller.
+      assert.deepEqual(locationsOf(sellers), [`${PUBLIC_URL}/agents/${seller.walletAddress.toLowerCase()}`]);
       const paths = locationsOf(fixed).map((url) => url.slice(PUBLIC_URL.length));
       assert.includeMembers(paths, [
         "/",
@@ -131,6 +138,8 @@ describe("what crawlers find", () => {
     it("is 404 for a page that its index doesn't name", async () => {
       const names = [
         "listings-0",
+        "sellers-0",
+        "sellers-2",
         "listings-2",
         "listings-01",
         "listings-100",

@@ -13,10 +13,12 @@ import { listingRanges, listListings } from "../../../api/features/listings/list
 import { listingModel } from "../../../api/features/listings/model.ts";
 import type { ListingModel, ListingRecord } from "../../../api/features/listings/model.ts";
 import { priceRanges } from "../../../api/features/listings/price-filter.ts";
+import { createPublishedListings } from "../../../api/features/listings/published.ts";
 import { LISTING_SORTS, listListingsQuery } from "../../../api/features/listings/schemas.ts";
 import { encodeCursor } from "../../../api/http/query-params.ts";
 import { createLogger } from "../../../api/lib/logger.ts";
 import { readStack } from "../../fixtures/api.ts";
+import { readsOf } from "../../fixtures/profile.ts";
 
 const STORED = 6_000;
 const LIMIT = 5;
@@ -47,7 +49,7 @@ describe("lists of services in the database", () => {
       _id: `lst_${String(n).padStart(32, "0")}`,
       sellerAgentId: n % 2 === 0 ? "agt_busy" : `agt_${n}`,
       sellerAddress: "0x0",
-      sellerKey: "0x0",
+      sellerKey: `0x${n % 7}`,
       title: "Title",
       description: "Description",
       category: rare === 1 || rare === 12 ? "pkm" : "accounting",
@@ -79,6 +81,21 @@ describe("lists of services in the database", () => {
   after(async () => {
     await connection.dropDatabase();
     await connection.close();
+  });
+
+  it("the site map takes the newest and their sellers from the index alone, sorted as they stand there", async () => {
+    const MOST = 1_000;
+    const published = createPublishedListings(listings);
+    let found: { id: string }[] = [];
+    const reads = await readsOf(connection, "listings", async () => {
+      found = await published.newestIds(MOST);
+    });
+    const active = stored
+      .filter(({ status }) => status === "active")
+      .map(({ _id, sellerKey }) => ({ id: _id, wallet: sellerKey }));
+    assert.deepEqual(found, active.sort((left, right) => (left.id < right.id ? 1 : -1)).slice(0, MOST));
+    assert.isNotEmpty(reads);
+    for (const { documents, sorts } of reads) assert.deepEqual([documents, sorts], [0, false]);
   });
 
   const parse = (query: Query) => listListingsQuery.parse({ limit: String(LIMIT), ...query });
