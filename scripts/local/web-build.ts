@@ -10,20 +10,27 @@ import { ROOT } from "./paths.ts";
 
 const CONFIG = join(ROOT, "web", "vite.config.ts");
 
-/** What Vite says about the entry that every page loads. */
+/** What Vite says about the files of an entry. */
 type ViteManifest = Record<string, { file: string; css?: string[]; isEntry?: boolean }>;
 
 const outDir = process.argv[2];
 if (outDir === undefined) throw new Error("The folder of the bundle is missing");
 const client = join(outDir, "client");
-await build({ configFile: CONFIG, build: { outDir: client } });
-await build({ configFile: CONFIG, build: { outDir: join(outDir, "server"), ssr: true } });
-
 const described = join(client, ".vite");
-const manifest = JSON.parse(readFileSync(join(described, "manifest.json"), "utf8")) as ViteManifest;
-const entry = Object.values(manifest).find(({ isEntry }) => isEntry === true);
-if (entry === undefined) throw new Error("Vite built no entry");
-rmSync(described, { recursive: true });
+
+/** Builds an entry beside what is in the folder. Returns the addresses of its files. */
+async function buildEntry(mode: "client" | "owner"): Promise<{ script: string; styles: string[] }> {
+  await build({ configFile: CONFIG, mode, build: { outDir: client } });
+  const manifest = JSON.parse(readFileSync(join(described, "manifest.json"), "utf8")) as ViteManifest;
+  const entry = Object.values(manifest).find(({ isEntry }) => isEntry === true);
+  if (entry === undefined) throw new Error(`Vite built no entry ${mode}`);
+  rmSync(described, { recursive: true });
+  return { script: `/${entry.file}`, styles: (entry.css ?? []).map((file) => `/${file}`) };
+}
+
+// The first build empties the folder.
+const facts = { ...(await buildEntry("client")), owner: await buildEntry("owner") };
+await build({ configFile: CONFIG, build: { outDir: join(outDir, "server"), ssr: true } });
 
 for (const name of readdirSync(join(client, "assets"))) {
   // A picture is compressed already.
@@ -35,5 +42,4 @@ for (const name of readdirSync(join(client, "assets"))) {
   writeFileSync(`${file}.gz`, gzipSync(content, { level: constants.Z_BEST_COMPRESSION }));
 }
 // The last file: a folder that has it is complete.
-const facts = { script: `/${entry.file}`, styles: (entry.css ?? []).map((file) => `/${file}`) };
 writeFileSync(join(outDir, "manifest.json"), `${JSON.stringify(facts)}\n`);

@@ -1,11 +1,14 @@
 import type { Head } from "./head.ts";
 import type { PageState, Site } from "./data/site.ts";
 
-/** Addresses of the files that every page loads. */
-export interface Assets {
+/** Addresses of the files that pages load. */
+export interface Files {
   script: string;
   styles: readonly string[];
 }
+
+/** The files of public pages, and what the owner's load in place of the script and beside the styles. */
+export type Assets = Files & { owner: Files };
 
 /** The parts of a page as it is sent. */
 export interface DocumentParts {
@@ -18,7 +21,7 @@ export interface DocumentParts {
   facts?: object | undefined;
   /** What the browser goes on with; undefined for a page that stays as it is. */
   state: PageState | undefined;
-  site: Site & { assets: Assets };
+  site: Site & { assets: Files };
   icon: string;
   /** Path of the picture that stands beside a shared link: a PNG of `SHARE_WIDTH` by `SHARE_HEIGHT`. */
   sharePicture: string;

@@ -32,6 +32,11 @@ const DISPUTES: Head = {
   description: "How disputes end: outcome, shares, and whether the document of each ruling hashes to what is on chain.",
 };
 
+const HOME: Head = {
+  title: `Your agent · ${NAME}`,
+  description: "Sign in with the wallet in your browser, and see what your agent needs from you.",
+};
+
 /** The head of a page, from its answers. */
 export function headOf({ page, subject }: Route, answers: Answers): Head {
   if (page === "listing") return listingHead(answers);
@@ -40,6 +45,7 @@ export function headOf({ page, subject }: Route, answers: Answers): Head {
   if (page === "deal") return dealHead(answers);
   if (page === "disputes") return DISPUTES;
   if (page === "status") return STATUS;
+  if (page === "home") return HOME;
   return MARKET;
 }
 

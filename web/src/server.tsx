@@ -5,10 +5,11 @@ import type { Answers, ApiRequest } from "./data/answers.ts";
 import { routeOf } from "./data/route.ts";
 import type { Site } from "./data/site.ts";
 import { htmlDocument } from "./document.ts";
-import type { Assets } from "./document.ts";
+import type { Assets, Files } from "./document.ts";
 import { headOf, titled } from "./head.ts";
 import { factsOf } from "./facts.ts";
 import icon from "./icon.svg";
+import { OwnerShell } from "./owner/shell.tsx";
 import { problemWords, ProblemPage } from "./pages/problem.tsx";
 import { Frame } from "./parts/frame.tsx";
 import sharePicture from "./share.png";
@@ -49,18 +50,24 @@ export function render({ address, answers, site }: { address: string; answers: A
   // A search goes on by itself.
   if (status !== undefined && !isSearch) return renderProblem({ status, site });
   const shown = { publicUrl: site.publicUrl, version: site.version };
+  const isOwner = route.page === "home";
   const html = htmlDocument({
     head: headOf(route, answers),
-    // Nobody should find a search: its listings are found themselves.
-    address: isSearch ? undefined : route.address,
-    body: renderToString(<App route={route} answers={answers} site={shown} />),
+    // Nobody should find a search: its listings are found themselves. Nor is anything of an owner to be found.
+    address: isSearch || isOwner ? undefined : route.address,
+    body: renderToString(isOwner ? <OwnerShell site={shown} /> : <App route={route} answers={answers} site={shown} />),
     facts: factsOf(route, answers, site),
     state: { address: route.address, answers, site: shown },
-    site,
+    site: isOwner ? { ...shown, assets: ownerFiles(site.assets) } : site,
     ...PICTURES,
   });
   // What is unavailable is said on the page, and nobody keeps it.
   return { status: statuses.every((one) => one === OK || one === BAD_REQUEST) ? OK : (status ?? UNAVAILABLE), html };
+}
+
+/** What an owner's page loads: a script of its own, and its styles after those of every page. */
+function ownerFiles({ styles, owner }: Assets): Files {
+  return { script: owner.script, styles: [...styles, ...owner.styles] };
 }
 
 /** Renders the page of an error. */

@@ -10,6 +10,7 @@ Disallow: /v1/
 Disallow: /mcp
 Disallow: /downloads/
 Disallow: /search
+Disallow: /me
 
 Sitemap: ${publicUrl}/sitemap.xml
 `;

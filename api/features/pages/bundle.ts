@@ -16,12 +16,13 @@ const ASSETS = path.join("client", "assets");
 /** Written last, so that a folder without it is not complete. */
 const MANIFEST = "manifest.json";
 
-const manifestSchema = z.object({
-  script: z.string(),
-  styles: z.array(z.string()),
+const filesSchema = z.object({ script: z.string(), styles: z.array(z.string()) });
+const manifestSchema = filesSchema.extend({
+  /** What the pages of an agent's owner load beside the styles of every page. */
+  owner: filesSchema,
 });
 
-/** The files that every page loads, by their address. */
+/** The files that pages load, by their address. */
 export type PageAssets = z.output<typeof manifestSchema>;
 
 /** A request of the API's own routes: path and query, or also a body that is posted. */

@@ -130,6 +130,13 @@ const disputesPage = defineRoute({
   summary: "The disputes that have ended as a web page",
 }).handle((request, deps: PagesDeps) => answerPage("/disputes", request, deps));
 
+const homePage = defineRoute({
+  ...pageSpec,
+  name: "pages.home",
+  path: "/me",
+  summary: "The page of an agent's owner, which signs in and asks for everything in the browser",
+}).handle((request, deps: PagesDeps) => answerPage("/me", request, deps));
+
 const assetFile = defineRoute({
   ...shared,
   name: "pages.asset",
@@ -153,5 +160,6 @@ export const pageRoutes = [
   agentPage,
   dealPage,
   disputesPage,
+  homePage,
   assetFile,
 ];

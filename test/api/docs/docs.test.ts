@@ -49,6 +49,7 @@ describe("the description of the API", () => {
         "/agents/{wallet}",
         "/deals/{escrowId}",
         "/disputes",
+        "/me",
         "/assets/{file}",
       ],
     ]);

@@ -46,7 +46,7 @@ describe("web pages", () => {
 
   describe("before their bundle is built", () => {
     it("are 503 with the command that builds it, and nothing else changes", async () => {
-      for (const path of ["/", "/search?q=x", "/status", "/listings/lst_1", "/agents/0x01", "/deals/0x01"]) {
+      for (const path of ["/", "/search?q=x", "/status", "/listings/lst_1", "/agents/0x01", "/deals/0x01", "/me"]) {
         const answer = await api.request("GET", path, { headers: BROWSER });
         assertError(answer, 503, "pages_not_built");
         assert.deepEqual(answer.body.details, { command: "npm run build:web" });
@@ -70,10 +70,11 @@ describe("web pages", () => {
       const page = await shown("/");
       assert.deepEqual(page.statuses, { health: 200, networks: 200 });
       assert.strictEqual(page.networks.data.length, 2);
+      const files = { script: "/assets/client-1.js", styles: ["/assets/client-1.css"] };
       assert.deepEqual(page.site, {
         publicUrl: "https://market.test",
         version: page.site.version,
-        assets: { script: "/assets/client-1.js", styles: ["/assets/client-1.css"] },
+        assets: { ...files, owner: files },
       });
     });
 

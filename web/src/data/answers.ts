@@ -221,6 +221,17 @@ export interface ServiceStatus {
   history: readonly { start: string; all: StatusMinutes; "base-sepolia": StatusMinutes; base: StatusMinutes }[] | null;
 }
 
+/** A session as a page keeps it. Its id is in a cookie that no script reads. */
+export interface KeptSession {
+  /** For the header `X-Session-Token`; no route gives it out again. */
+  token: string;
+  agentId: string;
+  walletAddress: string;
+  scopes: readonly string[];
+  /** When it ends in any case: ISO 8601. */
+  endsAt: string;
+}
+
 /** Data of an answer, or why there are none. */
 export type Loaded<Data> =
   | { kind: "there"; data: Data }

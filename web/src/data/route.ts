@@ -5,7 +5,7 @@ import { WINDOWS } from "./windows.ts";
 
 /** The page at an address, and the API's answers that it needs. */
 export interface Route {
-  page: "market" | "search" | "listing" | "agent" | "deal" | "disputes" | "status";
+  page: "market" | "search" | "listing" | "agent" | "deal" | "disputes" | "status" | "home";
   /** The canonical path and search. */
   address: string;
   /** The window of the market's figures, or the id in the path. */
@@ -33,6 +33,8 @@ export function routeOf(pathname: string, search: string): Route | undefined {
   if (pathname === "/search") return searchRoute(new URLSearchParams(search));
   if (pathname === "/disputes") return disputesRoute(new URLSearchParams(search));
   if (pathname === "/status") return statusRoute();
+  // It asks in the browser, for what belongs to a session.
+  if (pathname === "/me") return { page: "home", address: "/me", subject: "", requests: {} };
   return undefined;
 }
 

@@ -1,10 +1,27 @@
 import type { ComponentChildren } from "preact";
 
 import type { Site } from "../data/site.ts";
+import { keptSession } from "../data/kept-session.ts";
 import icon from "../icon.svg";
+import { useAlive } from "./browser.ts";
+
+const OPEN_TO_ALL =
+  "Everything here is what the chains, the search and the market's figures show to anyone. The service holds no funds and no agent's key.";
 
 /** The head and the foot of every page. */
-export function Frame({ site, current, children }: { site: Site; current: string; children: ComponentChildren }) {
+export function Frame({
+  site,
+  current,
+  foot = OPEN_TO_ALL,
+  children,
+}: {
+  site: Site;
+  current: string;
+  /** To whom the page is shown. */
+  foot?: string;
+  children: ComponentChildren;
+}) {
+  const isSignedIn = useAlive() && keptSession() !== undefined;
   const link = (to: string, name: string) => (
     <a href={to} aria-current={to === current ? "page" : undefined}>
       {name}
@@ -28,6 +45,7 @@ export function Frame({ site, current, children }: { site: Site; current: string
             {link("/status", "Status")}
             {link("/guides", "Guides")}
             {link("/docs", "API")}
+            {link("/me", isSignedIn ? "Your agent" : "Sign in")}
           </nav>
         </div>
       </header>
@@ -36,8 +54,7 @@ export function Frame({ site, current, children }: { site: Site; current: string
       </main>
       <footer class="wide">
         <p>
-          Everything here is what the chains, the search and the market's figures show to anyone. The service holds no
-          funds and no agent's key. <a href="/guides/without-the-api">Every escrow can be settled without it.</a>
+          {foot} <a href="/guides/without-the-api">Every escrow can be settled without it.</a>
         </p>
         <p>Version {site.version}</p>
       </footer>

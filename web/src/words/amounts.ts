@@ -64,3 +64,11 @@ const MAX_DIGITS = 18;
 function decimal(value: number): string {
   return value.toLocaleString("en-US", { maximumFractionDigits: MAX_DIGITS });
 }
+
+const FULL_BAR = 100;
+
+/** The width of a bar that is a hundred wide: at least one if anything is used, and a hundred only if everything is. @param share 0 or more */
+export function barWidth(share: number): number {
+  if (share <= 0) return 0;
+  return share >= 1 ? FULL_BAR : Math.min(FULL_BAR - 1, Math.max(1, Math.round(share * FULL_BAR)));
+}

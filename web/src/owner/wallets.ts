@@ -1,0 +1,24 @@
+import { readAnnouncement } from "./announcement.ts";
+import type { BrowserWallet } from "./announcement.ts";
+
+const MOST = 20;
+
+/**
+ * Finds the wallets of this browser (EIP-6963): each announces itself, when it is asked and when it starts.
+ * @param onFound called with all wallets whenever there is a new one
+ * @returns what ends the search
+ */
+export function findWallets(onFound: (wallets: readonly BrowserWallet[]) => void): () => void {
+  const found = new Map<string, BrowserWallet>();
+  const heard = (event: Event) => {
+    const wallet = readAnnouncement((event as CustomEvent<unknown>).detail);
+    if (wallet === undefined || found.has(wallet.id) || found.size >= MOST) return;
+    found.set(wallet.id, wallet);
+    onFound([...found.values()]);
+  };
+  addEventListener("eip6963:announceProvider", heard);
+  dispatchEvent(new Event("eip6963:requestProvider"));
+  return () => {
+    removeEventListener("eip6963:announceProvider", heard);
+  };
+}
