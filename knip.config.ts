@@ -17,8 +17,8 @@ export default {
     "scripts/town/main.ts",
     // The program of cli/.
     "cli/src/main.ts",
-    // The two bundles of web/, and what builds them, run by scripts/local/web-bundle.ts.
-    "web/src/{client,server}.tsx",
+    // The bundles of web/, and what builds them, run by scripts/local/web-bundle.ts.
+    "web/src/{client,server,owner/client}.tsx",
     "web/vite.config.ts",
     "scripts/local/web-build.ts",
     // What the package of tools/ exports.
