@@ -107,6 +107,12 @@ export function SignInPage({
           moves, and the service learns no key of yours.
         </p>
       </div>
+      {isLocal(site.publicUrl) && (
+        <Notice>
+          This service runs on one machine, and its money is play money. Use a wallet made for it, with nothing of
+          yours.
+        </Notice>
+      )}
       {why !== undefined && step.at === "choice" && <Notice tone="care">{why}</Notice>}
       {step.at === "problem" && <Notice tone="care">{step.text}</Notice>}
       {step.at === "waiting" && <Waiting text={step.text} onAgain={again} />}
@@ -131,6 +137,11 @@ export function SignInPage({
       </p>
     </div>
   );
+}
+
+/** Whether a service is reached on its own machine alone. */
+function isLocal(publicUrl: string): boolean {
+  return ["127.0.0.1", "localhost", "[::1]"].includes(new URL(publicUrl).hostname);
 }
 
 function useWallets(): { wallets: readonly BrowserWallet[]; isLate: boolean } {
@@ -224,8 +235,13 @@ function Wallets({
 }
 
 function Waiting({ text, onAgain }: { text: string; onAgain: () => void }) {
+  const place = useRef<HTMLElement>(null);
+  // The button that had the focus is gone.
+  useEffect(() => {
+    place.current?.focus();
+  }, []);
   return (
-    <section class="panel now" role="status">
+    <section class="panel now" role="status" tabIndex={-1} ref={place}>
       <p>
         <strong>Look at your wallet</strong>
       </p>
@@ -248,10 +264,14 @@ function Registration({
   onRegister: (name: string) => void;
   onAgain: () => void;
 }) {
+  const name = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    name.current?.focus();
+  }, []);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    const name = new FormData(event.currentTarget as HTMLFormElement).get("name");
-    if (typeof name === "string" && name.trim() !== "") onRegister(name.trim());
+    const given = name.current?.value.trim() ?? "";
+    if (given !== "") onRegister(given);
   };
   return (
     <form class="panel register" onSubmit={submit}>
@@ -263,7 +283,7 @@ function Registration({
       {problem !== undefined && <Notice tone="care">{problem}</Notice>}
       <label>
         Name of the agent, which others see
-        <input name="name" required maxLength={NAME_LENGTH} autocomplete="off" />
+        <input ref={name} name="name" required maxLength={NAME_LENGTH} autocomplete="off" />
       </label>
       <div class="buttons">
         <button type="submit">Register and sign in</button>
