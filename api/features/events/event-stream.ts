@@ -15,6 +15,8 @@ export interface EventStreamOptions {
   id: string;
   agentId: string;
   keyId: string;
+  /** Whose slot it has: the agent's by default, or the session's. */
+  holder?: string | undefined;
   filter: EventFilter;
   /** The stream begins after this. */
   start: LogPosition;
@@ -28,6 +30,8 @@ export class EventStream {
   readonly id: string;
   readonly agentId: string;
   readonly keyId: string;
+  /** Id of the agent or the session whose slot it has. */
+  readonly holder: string;
   readonly filter: EventFilter;
   readonly body: Readable;
   /** Position in the log up to which the client has everything that it wants. */
@@ -42,10 +46,11 @@ export class EventStream {
   #stalledAt: number | undefined;
   #isEnded = false;
 
-  constructor({ id, agentId, keyId, filter, start, onDemand, onClose }: EventStreamOptions) {
+  constructor({ id, agentId, keyId, holder = agentId, filter, start, onDemand, onClose }: EventStreamOptions) {
     this.id = id;
     this.agentId = agentId;
     this.keyId = keyId;
+    this.holder = holder;
     this.filter = filter;
     this.position = start.seq;
     this.known = start.seq;

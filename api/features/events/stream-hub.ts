@@ -106,7 +106,7 @@ export class StreamHub {
     const own = this.#byAgent.get(stream.agentId);
     own?.delete(stream);
     if (own?.size === 0) this.#byAgent.delete(stream.agentId);
-    this.#deps.slots.release(stream.agentId, stream.id).catch((error: unknown) => {
+    this.#deps.slots.release(stream.holder, stream.id).catch((error: unknown) => {
       this.#deps.logger.warn({ err: error }, "couldn't release the slot of an event stream; its lease expires");
     });
   }
@@ -256,7 +256,7 @@ export class StreamHub {
 
   /** Renews the slots, and closes the streams that have lost theirs. */
   async #renew(): Promise<void> {
-    const open = new Map([...this.#byId.values()].map(({ id, agentId }) => [id, agentId]));
+    const open = new Map([...this.#byId.values()].map(({ id, holder }) => [id, holder]));
     for (const id of await this.#deps.slots.renew(open)) this.#byId.get(id)?.end();
     // A safeguard: these two bound how long a silently broken change stream goes unnoticed.
     await this.#catchUp();

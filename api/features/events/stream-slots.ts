@@ -5,9 +5,9 @@ import { fromNow, isTaken } from "../../db/leases.ts";
 import { collection, date, listOf, nullable, part, text } from "../../db/records.ts";
 import type { RecordOf } from "../../db/records.ts";
 
-/** The open streams of an agent. */
+/** The open streams of an agent, or of a session. */
 const slotsFields = {
-  /** Agent id. */
+  /** Id of the agent or the session. */
   _id: text,
   /** Each stream, and when its slot is free unless its process renews it. */
   streams: listOf(part({ id: text, until: date })),
@@ -51,15 +51,23 @@ export class StreamSlots {
     this.#until = fromNow(deps.leaseMs);
   }
 
-  /** Takes a slot. Otherwise returns in how many milliseconds the next lease expires. */
-  async take(agentId: string, streamId: string): Promise<{ taken: true } | { taken: false; retryInMs: number }> {
+  /**
+   * Takes a slot. Otherwise returns in how many milliseconds the next lease expires.
+   * @param holder id of the agent or the session
+   * @param most streams that it may have at once
+   */
+  async take(
+    holder: string,
+    streamId: string,
+    most = this.perAgent,
+  ): Promise<{ taken: true } | { taken: false; retryInMs: number }> {
     let record: StreamSlotsRecord;
     try {
-      record = await this.#tryTake(agentId, streamId);
+      record = await this.#tryTake(holder, streamId, most);
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
       // Another process created the record at the same moment, so now it is there.
-      record = await this.#tryTake(agentId, streamId);
+      record = await this.#tryTake(holder, streamId, most);
     }
     if (record.streams.some(({ id }) => id === streamId)) return { taken: true };
     const firstEnd = Math.min(...record.streams.map((stream) => stream.until.getTime()));
@@ -71,39 +79,39 @@ export class StreamSlots {
 
   /**
    * Renews leases in one batch.
-   * @param open agent id of each stream by stream id
+   * @param open holder of each stream by stream id
    * @returns ids of the streams whose lease expired and whose slot may be another's
    */
   async renew(open: ReadonlyMap<string, string>): Promise<string[]> {
     if (open.size === 0) return [];
     const streamIds = [...open.keys()];
-    const agentIds = [...new Set(open.values())];
+    const holders = [...new Set(open.values())];
     const renewed = {
       $cond: [{ $in: ["$$stream.id", streamIds] }, { $mergeObjects: ["$$stream", { until: this.#until }] }, "$$stream"],
     };
     await this.#deps.slots.updateMany(
-      { _id: { $in: agentIds } },
+      { _id: { $in: holders } },
       [{ $set: { streams: { $map: { input: "$streams", as: "stream", in: renewed } } } }, this.#expiry],
       { updatePipeline: true },
     );
-    const found = await this.#deps.slots.find({ _id: { $in: agentIds } }, { streams: 1 }).lean();
+    const found = await this.#deps.slots.find({ _id: { $in: holders } }, { streams: 1 }).lean();
     const held = new Set(found.flatMap(({ streams }) => streams.map(({ id }) => id)));
     return streamIds.filter((id) => !held.has(id));
   }
 
-  async release(agentId: string, streamId: string): Promise<void> {
-    await this.#deps.slots.updateOne({ _id: agentId }, { $pull: { streams: { id: streamId } } });
+  async release(holder: string, streamId: string): Promise<void> {
+    await this.#deps.slots.updateOne({ _id: holder }, { $pull: { streams: { id: streamId } } });
   }
 
-  async #tryTake(agentId: string, streamId: string): Promise<StreamSlotsRecord> {
+  async #tryTake(holder: string, streamId: string, most: number): Promise<StreamSlotsRecord> {
     const stored = { $ifNull: ["$streams", []] };
     const held = { $filter: { input: stored, as: "stream", cond: isTaken("$stream.until") } };
     const added = { $concatArrays: ["$streams", [{ id: { $literal: streamId }, until: this.#until }]] };
     const record = await this.#deps.slots.findOneAndUpdate(
-      { _id: agentId },
+      { _id: holder },
       [
         { $set: { streams: held } },
-        { $set: { streams: { $cond: [{ $lt: [{ $size: "$streams" }, this.perAgent] }, added, "$streams"] } } },
+        { $set: { streams: { $cond: [{ $lt: [{ $size: "$streams" }, most] }, added, "$streams"] } } },
         this.#expiry,
       ],
       { upsert: true, returnDocument: "after", lean: true, updatePipeline: true },

@@ -29,6 +29,7 @@ export interface EventStreams {
   open(request: StreamRequest): Promise<{ body: Readable; position: string }>;
 }
 
+const STREAMS_PER_SESSION = 1;
 const MS_PER_SECOND = 1_000;
 
 /** Streams from the event log. */
@@ -39,11 +40,14 @@ export function createEventStreams(log: EventLog, hub: StreamHub, slots: StreamS
       const start =
         after === undefined ? await log.end(agentId) : await log.findPosition(agentId, after.eventId, after.path);
       const id = randomUUID();
-      const slot = await slots.take(agentId, id);
+      // The tabs of a browser share one stream, which takes none of the agent's.
+      const isSession = caller.isSession === true;
+      const [holder, most] = isSession ? [keyId, STREAMS_PER_SESSION] : [agentId, slots.perAgent];
+      const slot = await slots.take(holder, id, most);
       if (!slot.taken) {
         const retryAfterSeconds = Math.max(1, Math.ceil(slot.retryInMs / MS_PER_SECOND));
         throw new ApiError("too_many_streams", {
-          details: { window: "eventStreams", countedBy: "agent", limit: slots.perAgent },
+          details: { window: "eventStreams", countedBy: isSession ? "key" : "agent", limit: most },
           retryAfterSeconds,
         });
       }
@@ -51,6 +55,7 @@ export function createEventStreams(log: EventLog, hub: StreamHub, slots: StreamS
         id,
         agentId,
         keyId,
+        holder,
         start,
         filter: { type, transactionId },
         onDemand: (behind) => {

@@ -31,8 +31,8 @@ export const EVENT_FAULTS: ApiMutant[] = [
   {
     fault: "an agent has one stream more than it may",
     file: "features/events/stream-slots.ts",
-    from: '{ $lt: [{ $size: "$streams" }, this.perAgent] }',
-    to: '{ $lte: [{ $size: "$streams" }, this.perAgent] }',
+    from: '{ $lt: [{ $size: "$streams" }, most] }',
+    to: '{ $lte: [{ $size: "$streams" }, most] }',
     tests: [STREAM, "events/stream-processes.test.ts"],
   },
   {

@@ -7,6 +7,8 @@ import { assertError, assertInvalid, startTestApi } from "../../fixtures/api.ts"
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
 import { announce, TestStream } from "../../fixtures/event-stream.ts";
 import type { AnnouncedFields, StreamOptions } from "../../fixtures/event-stream.ts";
+import { signIn } from "../../fixtures/page-session.ts";
+import type { SignedInPage } from "../../fixtures/page-session.ts";
 import { until } from "../../fixtures/until.ts";
 
 const STREAM = "/api/v1/events/stream";
@@ -212,6 +214,31 @@ describe("the event stream", () => {
       });
       await say("1");
       await next.holds(1);
+    });
+
+    it("409 for a second stream of a page's session, which takes none of the agent's five", async () => {
+      const [page, other] = [await signIn(api, agent), await signIn(api, agent, { scopes: "read" })];
+      const leave = new AbortController();
+      const listen = (tab: SignedInPage) =>
+        fetch(api.url + STREAM, { headers: tab.headers(true), signal: leave.signal });
+      assert.strictEqual((await listen(page)).status, 200);
+      const second = await listen(page);
+      assert.strictEqual(second.status, 409);
+      const { code, details } = (await second.json()) as { code: string; details: unknown };
+      assert.deepEqual([code, details], ["too_many_streams", { window: "eventStreams", countedBy: "key", limit: 1 }]);
+      assert.strictEqual((await listen(other)).status, 200, "another session's");
+      const five = await Promise.all(upTo(5).map(() => open()));
+      assert.deepEqual(
+        five.map(({ status }) => status),
+        [200, 200, 200, 200, 200],
+      );
+      leave.abort();
+      const again = new AbortController();
+      await until("the slot is free", async () => {
+        const { status } = await fetch(api.url + STREAM, { headers: page.headers(true), signal: again.signal });
+        return status === 200;
+      });
+      again.abort();
     });
   });
 
