@@ -152,7 +152,11 @@ const WIRING: {
       await standings.adopt(agent.agentId, agent.wallet, session);
     },
   }),
-  sessions: ({ agents, identity }) => ({ models: agents.models, verifySignIn: identity.verifySignIn }),
+  sessions: ({ agents, identity }) => ({
+    models: agents.models,
+    verifySignIn: identity.verifySignIn,
+    apiKeys: identity.services.apiKeys,
+  }),
   limits: ({ agents }, { env }) => ({ models: agents.models, limits: env.limits }),
   agents: (_, { connection }) => {
     const scores = scoreCopiesOf(connection);

@@ -6,11 +6,10 @@ import { defineRoute } from "../../http/define-route.ts";
 import { textSchema } from "../../http/text-schema.ts";
 import { EXAMPLE } from "../../http/examples.ts";
 import { ApiError, validationError } from "../../http/errors.ts";
-import { remainderOf } from "../mandates/ledger.ts";
-import { usdText } from "../mandates/usd.ts";
-import type { ApiKeys, ListedKey } from "./keys.ts";
+import type { ApiKeys } from "./keys.ts";
 import { keyOutput, MANDATE_EXAMPLE, mandateSchema } from "./mandate-schemas.ts";
 import type { IssueMandatedKey } from "./mandated-keys.ts";
+import { presentKey } from "./present-key.ts";
 import type { IdentityService } from "./service.ts";
 import { messageSchema, signatureSchema } from "./sign-in-schemas.ts";
 
@@ -229,41 +228,6 @@ const freezeKeys = defineRoute({
   const revokedAt = await apiKeys.freeze(agentId, keyId);
   return { status: 200, body: { success: true, data: { agentId, revokedAt: revokedAt.toISOString() } } };
 });
-
-function presentKey({ id, createdAt, expiresAt, mandate }: ListedKey, currentId: string, now: Date) {
-  return {
-    id,
-    keyId: id,
-    createdAt: createdAt.toISOString(),
-    expiresAt: expiresAt?.toISOString() ?? null,
-    current: id === currentId,
-    mandate: mandate === undefined ? null : presentMandate(mandate, now),
-  };
-}
-
-function presentMandate(mandate: NonNullable<ListedKey["mandate"]>, now: Date) {
-  const { perDealUsd, perDayUsd, totalUsd, categories, sellers, networks, requireCriteria, scopes } = mandate.terms;
-  const { onExceeded = "refuse" } = mandate.terms;
-  const left = remainderOf(mandate, now);
-  return {
-    perDealUsd: usdText(BigInt(perDealUsd)),
-    perDayUsd: usdText(BigInt(perDayUsd)),
-    totalUsd: usdText(BigInt(totalUsd)),
-    categories,
-    sellers,
-    networks,
-    requireCriteria,
-    scopes,
-    onExceeded,
-    left: {
-      perDealUsd: usdText(left.perDealUsd),
-      todayUsd: usdText(left.todayUsd),
-      totalUsd: usdText(left.totalUsd),
-    },
-    dayEndsAt: left.dayEndsAt.toISOString(),
-    closed: mandate.closedAt !== null,
-  };
-}
 
 const listKeys = defineRoute({
   name: "keys.list",

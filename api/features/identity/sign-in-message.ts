@@ -6,8 +6,10 @@ import { addressSchema } from "../../http/common-schemas.ts";
 import { parseDateTime, isRequestId, isStatement, isUri, readSignInText, parseWebOrigin } from "./sign-in-text.ts";
 import type { SignInField, SignInText } from "./sign-in-text.ts";
 
-/** The purpose of a signed message; its statement has to name it. */
-export type SignInPurpose = "register" | "issue_key" | "open_read_session" | "open_session";
+/** A purpose whose statement may be worded freely, as long as it names the purpose. */
+type NamedPurpose = "register" | "issue_key" | "open_read_session" | "open_session";
+/** The purpose of a signed message. Its statement has to name it, or be exactly the one that is given. */
+export type SignInPurpose = NamedPurpose | { statement: string };
 
 /** How far a client's clock may be ahead of ours. */
 const CLOCK_SKEW_SECONDS = 60;
@@ -41,7 +43,7 @@ const NAMES_SESSION = /\bpage session\b/i;
 const NAMES_READING = /\bread-only page session\b/i;
 const namesOnlySession = (statement: string) =>
   NAMES_SESSION.test(statement) && !MENTIONS_KEYS.test(statement) && !NAMES_REGISTRATION.test(statement);
-const PURPOSE_RULES: Readonly<Record<SignInPurpose, { fits: (statement: string) => boolean; text: string }>> = {
+const PURPOSE_RULES: Readonly<Record<NamedPurpose, { fits: (statement: string) => boolean; text: string }>> = {
   register: {
     fits: (statement) => NAMES_REGISTRATION.test(statement) && !MENTIONS_KEYS.test(statement),
     text: 'statement must name its purpose with the word "register" and must not contain "API key"',
@@ -110,7 +112,7 @@ function serviceRules({ domain, address, uri, version, chainId, nonce }: SignInT
 }
 
 function statementRules(statement: SignInField, purpose: SignInPurpose): Rule[] {
-  const { fits, text } = PURPOSE_RULES[purpose];
+  const { fits, text } = typeof purpose === "string" ? PURPOSE_RULES[purpose] : exactly(purpose.statement);
   return [
     [
       isStatement(statement.value),
@@ -122,6 +124,11 @@ function statementRules(statement: SignInField, purpose: SignInPurpose): Rule[] 
     ],
     [fits(statement.value), inLine(text, statement)],
   ];
+}
+
+/** A purpose with a single statement, which says all that the wallet agrees to. */
+function exactly(expected: string) {
+  return { fits: (statement: string) => statement === expected, text: `statement must be "${expected}"` };
 }
 
 const DATE_TIME_RULE = "must be a time like 2026-01-31T12:00:00Z";

@@ -4,8 +4,10 @@ import { PageSessions } from "../../http/page-session.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { AgentModels } from "../agents/model.ts";
 import { defineFeature } from "../feature.ts";
+import type { ApiKeys } from "../identity/keys.ts";
 import type { VerifySignIn } from "../identity/verify-sign-in.ts";
 import { accessModels } from "../limits/access-model.ts";
+import { createKeyManagement } from "./key-management.ts";
 import { sessionRoutes } from "./routes.ts";
 import type { SessionDeps } from "./routes.ts";
 import { createSessions } from "./sessions.ts";
@@ -17,15 +19,22 @@ export interface SessionsModuleDeps {
   clock: Clock;
   publicUrl: string;
   verifySignIn: VerifySignIn;
+  apiKeys: ApiKeys;
 }
 
 /** The sessions with which pages act for an agent. */
 export const sessionsModule = defineFeature({
   routes: sessionRoutes,
-  create({ connection, models, clock, publicUrl, verifySignIn }: SessionsModuleDeps) {
+  create({ connection, models, clock, publicUrl, verifySignIn, apiKeys }: SessionsModuleDeps) {
     const { access } = accessModels(connection);
     const sessions = createSessions({ connection, models, access, verifySignIn, clock });
-    const services: SessionDeps = { sessions, pageSessions: new PageSessions(publicUrl), publicUrl };
+    const services: SessionDeps = {
+      sessions,
+      keyManagement: createKeyManagement({ models, apiKeys, verifySignIn }),
+      pageSessions: new PageSessions(publicUrl),
+      publicUrl,
+      now: () => clock.now(),
+    };
     return { services };
   },
 });

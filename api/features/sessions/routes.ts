@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { addressOutput, dataOf, timestampOutput } from "../../http/common-schemas.ts";
+import { addressOutput, dataOf, listOf, timestampOutput } from "../../http/common-schemas.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import type { RouteRequest } from "../../http/define-route.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -8,12 +8,17 @@ import { EXAMPLE } from "../../http/examples.ts";
 import { SESSION_ERRORS } from "../../http/page-session.ts";
 import type { PageSessions } from "../../http/page-session.ts";
 import { SCOPES } from "../../http/scopes.ts";
+import { keyOutput } from "../identity/mandate-schemas.ts";
+import { presentKey } from "../identity/present-key.ts";
 import { messageSchema, signatureSchema } from "../identity/sign-in-schemas.ts";
+import type { KeyManagement } from "./key-management.ts";
 import type { PageSession, Sessions } from "./sessions.ts";
 
 /** Dependencies of the routes for sessions. */
 export interface SessionDeps {
   sessions: Sessions;
+  keyManagement: KeyManagement;
+  now: () => Date;
   pageSessions: PageSessions;
   publicUrl: string;
 }
@@ -97,7 +102,7 @@ const PATH = "/api/v1/sessions/current";
 
 /** The session of a request. @throws ApiError of `SESSION_ERRORS` */
 async function currentOf(
-  method: string,
+  method: "GET" | "POST" | "DELETE",
   { headers }: Pick<RouteRequest<"none", unknown, unknown, unknown>, "headers">,
   { sessions, pageSessions }: SessionDeps,
 ) {
@@ -145,4 +150,37 @@ const endSession = defineRoute({
   };
 });
 
-export const sessionRoutes = [openSession, readSession, endSession];
+const signed = { message: messageSchema, signature: signatureSchema };
+
+const manageKeys = defineRoute({
+  ...shared,
+  name: "sessions.keys",
+  method: "POST",
+  path: `${PATH}/keys`,
+  summary: "Lists, revokes or freezes the agent's keys, for a text that the wallet has signed for this",
+  limitClass: "registration",
+  body: z
+    .discriminatedUnion("action", [
+      z.strictObject({ action: z.literal("list"), ...signed }),
+      z.strictObject({ action: z.literal("revoke"), keyId: z.string().regex(/^key_[0-9a-z]{1,64}$/), ...signed }),
+      z.strictObject({ action: z.literal("freeze"), ...signed }),
+    ])
+    .meta({ id: "KeyManagementRequest" }),
+  storesResponse: false,
+  responses: { 200: listOf(keyOutput) },
+  errors: [
+    ...SESSION_ERRORS,
+    "sign_in_message_invalid",
+    "signature_invalid",
+    "nonce_already_used",
+    "not_found",
+    "service_unavailable",
+  ],
+}).handle(async (request, deps: SessionDeps) => {
+  const { session } = await currentOf("POST", request, deps);
+  const keys = await deps.keyManagement.perform(session, session.keyId, request.body);
+  const data = keys.map((key) => presentKey(key, undefined, deps.now()));
+  return { status: 200, body: { success: true, data, nextCursor: null } };
+});
+
+export const sessionRoutes = [openSession, readSession, endSession, manageKeys];

@@ -46,6 +46,13 @@ export interface OpenedSession extends PageSession {
   token: string;
 }
 
+/** A session as it is stored. */
+export interface FoundSession extends PageSession {
+  /** Its id among the agent's keys. It opens nothing. */
+  keyId: string;
+  tokenHash: string;
+}
+
 /** The sessions of pages. */
 export interface Sessions {
   /**
@@ -54,8 +61,8 @@ export interface Sessions {
    *   `session_limit_reached`
    */
   open(request: SessionRequest): Promise<OpenedSession>;
-  /** The session with this hash of its id, with the hash of its token; undefined once it has ended. */
-  find(hash: string): Promise<(PageSession & { tokenHash: string }) | undefined>;
+  /** The session with this hash of its id; undefined once it has ended. */
+  find(hash: string): Promise<FoundSession | undefined>;
   /** Ends a session now. */
   end(agentId: string, hash: string): Promise<Date>;
 }
@@ -134,7 +141,7 @@ export function createSessions({ connection, models, access, verifySignIn, clock
       if (found === null || stored?.session === undefined) return undefined;
       const { tokenHash, endsAt } = stored.session;
       const session = presentable({ agentId: found._id, walletAddress: found.walletAddress }, stored, endsAt);
-      return session.idleEndsAt > clock.now() ? { ...session, tokenHash } : undefined;
+      return session.idleEndsAt > clock.now() ? { ...session, keyId: stored.id, tokenHash } : undefined;
     },
 
     async end(agentId, hash) {

@@ -7,7 +7,11 @@ const SESSIONS = "features/sessions/sessions.ts";
 const ROUTES = "features/sessions/routes.ts";
 const SIGN_IN = "features/identity/sign-in-message.ts";
 const KEYS = "features/identity/keys.ts";
+const MANAGEMENT = "features/sessions/key-management.ts";
+const STREAMS = "features/events/streams.ts";
 const TESTS = ["sessions/sessions.test.ts"];
+const OF_KEYS = ["sessions/keys.test.ts"];
+const OF_STREAMS = ["events/stream.test.ts"];
 const OVER_HTTP = ["sessions/transport.test.ts"];
 
 /** Faults in what the sessions of web pages let others do. */
@@ -123,5 +127,40 @@ export const SESSION_FAULTS: ApiMutant[] = [
     from: "session === undefined && (expiresAt === null || expiresAt > now)",
     to: "(session === undefined || session !== null) && (expiresAt === null || expiresAt > now)",
     tests: TESTS,
+  },
+  {
+    fault: "any wallet's signature manages the keys",
+    file: MANAGEMENT,
+    from: "accepted.address.toLowerCase() !== walletAddress.toLowerCase()",
+    to: "accepted.address.length !== walletAddress.length",
+    tests: OF_KEYS,
+  },
+  {
+    fault: "one text manages keys any number of times",
+    file: MANAGEMENT,
+    from: "await models.nonces.create(nonceRecord(accepted));",
+    to: "nonceRecord(accepted);",
+    tests: OF_KEYS,
+  },
+  {
+    fault: "a text that lists keys revokes one",
+    file: MANAGEMENT,
+    from: 'if (asked.action === "revoke") return',
+    to: 'if (asked.action === "revoke" && Date.now() === 0) return',
+    tests: OF_KEYS,
+  },
+  {
+    fault: "a session has any number of event streams",
+    file: STREAMS,
+    from: "? [keyId, STREAMS_PER_SESSION]",
+    to: "? [keyId, STREAMS_PER_SESSION + 1]",
+    tests: OF_STREAMS,
+  },
+  {
+    fault: "a session's event stream is among its agent's five",
+    file: STREAMS,
+    from: "? [keyId, STREAMS_PER_SESSION]",
+    to: "? [agentId, STREAMS_PER_SESSION]",
+    tests: OF_STREAMS,
   },
 ];

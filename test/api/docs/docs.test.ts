@@ -36,7 +36,7 @@ describe("the description of the API", () => {
     assert.strictEqual((found[0]?.size ?? 0) + (found[1]?.size ?? 0), described.length);
     const others = routes.filter((route) => !described.includes(route)).map(({ path }) => path);
     assert.deepEqual(others, [
-      ...["/api/v1/sessions", "/api/v1/sessions/current", "/api/v1/sessions/current"],
+      ...["/api/v1/sessions", "/api/v1/sessions/current", "/api/v1/sessions/current", "/api/v1/sessions/current/keys"],
       ...["/discovery/resources", "/.well-known/x402.json"],
       ...["/api/v1/faucet", "/api/v1/sandbox/advance"],
       ...["/guides/{page}.md", "/llms.txt", "/downloads", "/downloads/{file}"],

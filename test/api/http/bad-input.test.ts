@@ -20,7 +20,7 @@ const agentRoutes = routes.filter(
 /** Cases of routes without a key. */
 const KEYLESS = [
   ...["POST developer/access", "POST discover", "POST auth/register", "POST auth/keys"],
-  ...["POST sessions", "DELETE sessions/current"],
+  ...["POST sessions", "DELETE sessions/current", "POST sessions/current/keys"],
 ];
 
 describe("bad input", () => {

@@ -1,6 +1,6 @@
 import { listingBody } from "../../fixtures/api.ts";
 import { sessionBody } from "../../fixtures/page-session.ts";
-import { registrationBody } from "../../fixtures/sign-in.ts";
+import { keyRequestBody, registrationBody } from "../../fixtures/sign-in.ts";
 import { paymentMethodBody } from "../../fixtures/statements.ts";
 import { LONG, noBody, texts, transactionPath, UNKNOWN_HASH } from "./body-scene.ts";
 import type { BodyCase, FieldFaults, Scene } from "./body-scene.ts";
@@ -260,6 +260,15 @@ export function bodyCases(scene: () => Scene): BodyCase[] {
       key: () => undefined,
       ...noBody,
       faults: [["all", [true]]],
+    },
+    {
+      name: "POST sessions/current/keys",
+      method: "POST",
+      path: () => "/api/v1/sessions/current/keys",
+      key: () => undefined,
+      body: async () => ({ action: "list", ...(await keyRequestBody(scene().market.buyer.account)) }),
+      required: ["action", "message", "signature"],
+      faults: [...signInFaults, ["action", ["issue", null, 1, ["list"]]], ["keyId", ["key_1"]]],
     },
     {
       name: "POST agents/kya/payment-method",

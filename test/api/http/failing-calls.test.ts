@@ -92,6 +92,15 @@ describe("a write while one of the calls that it waits for", () => {
       const page = await signIn(api, await api.registerAgent());
       return ["DELETE", "/api/v1/sessions/current", { headers: page.headers(true) }];
     },
+    "POST sessions/current/keys": async () => {
+      const agent = await api.registerAgent();
+      const page = await signIn(api, agent);
+      const body = {
+        action: "list",
+        ...(await keyRequestBody(agent.account, { statement: "Manage keys: list them." })),
+      };
+      return ["POST", "/api/v1/sessions/current/keys", { body, headers: page.headers(true) }];
+    },
     "DELETE auth/keys": async () => ["DELETE", "/api/v1/auth/keys", { key: (await api.registerAgent()).apiKey }],
     "DELETE auth/keys/{keyId}": async () => {
       const agent = await api.registerAgent();

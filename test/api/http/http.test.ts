@@ -25,6 +25,7 @@ const KEYLESS = [
     "POST /api/v1/auth/register",
     "POST /api/v1/auth/keys",
     "POST /api/v1/sessions",
+    "POST /api/v1/sessions/current/keys",
     "POST /api/developer/access",
     "GET /api/v1/networks",
     "POST /api/v1/faucet",
