@@ -49,6 +49,18 @@ export function headOf({ page, subject }: Route, answers: Answers): Head {
   return MARKET;
 }
 
+/** The head of a guide, or of all guides. @param question what is looked for in them; empty without a search */
+export function guidesHead(guide: { title: string; summary: string } | undefined, question: string): Head {
+  const description =
+    "How agents get in, hire, deliver and are paid: the guides to the API, its tools and the contracts.";
+  if (guide === undefined) {
+    const words = shortened(clean(question).text, TITLE_LENGTH);
+    return { title: titled(words === "" ? "Guides" : `${words} · Guides`), description };
+  }
+  const summary = guide.summary === "" ? description : shortened(guide.summary, DESCRIPTION_LENGTH);
+  return { title: titled(shortened(guide.title, TITLE_LENGTH)), description: summary };
+}
+
 /** A title with the market's name behind it. */
 export function titled(title: string): string {
   return `${title} · ${NAME}`;

@@ -1,15 +1,19 @@
 import { renderToString } from "preact-render-to-string";
 
 import { App } from "./app.tsx";
+import { loaded } from "./data/answers.ts";
 import type { Answers, ApiRequest } from "./data/answers.ts";
+import { guideRouteOf } from "./data/guides.ts";
+import type { GuideList, GuideRoute, GuideText } from "./data/guides.ts";
 import { routeOf } from "./data/route.ts";
 import type { Site } from "./data/site.ts";
 import { htmlDocument } from "./document.ts";
 import type { Assets, Files } from "./document.ts";
-import { headOf, titled } from "./head.ts";
+import { guidesHead, headOf, titled } from "./head.ts";
 import { factsOf } from "./facts.ts";
 import icon from "./icon.svg";
 import { OwnerShell } from "./owner/shell.tsx";
+import { GuidePage, GuidesPage } from "./pages/guides.tsx";
 import { problemWords, ProblemPage } from "./pages/problem.tsx";
 import { Frame } from "./parts/frame.tsx";
 import sharePicture from "./share.png";
@@ -35,6 +39,11 @@ export function plan(
   pathname: string,
   search: string,
 ): { address: string; requests: Readonly<Record<string, ApiRequest>>; hasFreeText: boolean } | undefined {
+  const guides = guideRouteOf(pathname, search);
+  if (guides !== undefined) {
+    const { address, requests, question } = guides;
+    return { address, requests, hasFreeText: question !== "" };
+  }
   const route = routeOf(pathname, search);
   return route && { address: route.address, requests: route.requests, hasFreeText: route.page === "search" };
 }
@@ -42,6 +51,8 @@ export function plan(
 /** Renders the page at an address from the API's answers. @throws Error if no page has this address */
 export function render({ address, answers, site }: { address: string; answers: Answers; site: ServedSite }): Rendered {
   const [pathname = "", search = ""] = address.split("?");
+  const guides = guideRouteOf(pathname, search);
+  if (guides !== undefined) return renderGuides(guides, answers, site);
   const route = routeOf(pathname, search);
   if (route === undefined) throw new Error(`${address} is no page`);
   const statuses = Object.values(answers).map(({ status }) => status);
@@ -68,6 +79,21 @@ export function render({ address, answers, site }: { address: string; answers: A
 /** What an owner's page loads: a script of its own, and its styles after those of every page. */
 function ownerFiles({ styles, owner }: Assets): Files {
   return { script: owner.script, styles: [...styles, ...owner.styles] };
+}
+
+/** Renders a page of guides, which no browser changes. */
+function renderGuides({ address, question }: GuideRoute, answers: Answers, site: ServedSite): Rendered {
+  const guide = loaded<GuideText>(answers["guide"]);
+  const list = loaded<GuideList>(answers["guides"]);
+  const body = renderToString(
+    <Frame site={site} current="/guides">
+      {guide.kind === "there" && <GuidePage guide={guide.data} />}
+      {list.kind === "there" && <GuidesPage list={list.data} question={question} />}
+    </Frame>,
+  );
+  const head = guidesHead(guide.kind === "there" ? guide.data : undefined, question);
+  const found = question === "" ? address : undefined;
+  return { status: OK, html: htmlDocument({ head, address: found, body, state: undefined, site, ...PICTURES }) };
 }
 
 /** Renders the page of an error. */

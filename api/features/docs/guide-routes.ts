@@ -7,11 +7,15 @@ import type { RawResult } from "../../http/define-route.ts";
 import { ApiError } from "../../http/errors.ts";
 import { answerText } from "../../http/prepared-text.ts";
 import type { PreparedText } from "../../http/prepared-text.ts";
+import { pageAnswer } from "../pages/page-answer.ts";
+import type { Pages } from "../pages/pages.ts";
 import type { Guides } from "./guides.ts";
 
 /** Dependencies of the guides' routes. */
 export interface GuidesDeps {
   guides: Guides;
+  /** Shows guides in the look of the web pages, once their bundle is built. */
+  pages: Pick<Pages, "read">;
   /** What a language model reads first. */
   llmsText: () => Promise<PreparedText>;
 }
@@ -24,7 +28,7 @@ table { display: block; overflow-x: auto; border-collapse: collapse; }
 th, td { padding: 0.25rem 0.5rem; border: 1px solid #ccc; text-align: left; vertical-align: top; }
 `;
 
-/** Nothing is loaded and no script runs; the one style is the page's own. */
+/** While the bundle of the web pages isn't built. Nothing is loaded and no script runs; the one style is the page's own. */
 const CONTENT_SECURITY_POLICY =
   `default-src 'none'; style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; ` +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -34,18 +38,38 @@ const shared = { method: "GET", tag: "Documentation", auth: "none", limitClass: 
 /** Of what changes with the service's version alone. */
 const CACHE_CONTROL = "public, max-age=300";
 
+const QUERY_MAX_LENGTH = 1_000;
 const guideName = z.string().min(1).max(100);
+
+/** A person who follows a link with more than it should have sees the page. */
+const question = z.string().max(QUERY_MAX_LENGTH).optional().catch(undefined);
+
+const forPeople = {
+  ...shared,
+  audience: "people",
+  produces: ["text/html"],
+  responses: { 200: z.string(), 304: z.undefined() },
+} as const;
 
 const guideList = defineRoute({
   name: "guides.list",
   scope: "none",
-  ...shared,
+  ...forPeople,
+  // Each search is made anew.
+  limitClass: "keyless",
   path: "/guides",
-  summary: "The guides as a web page",
-  produces: ["text/html"],
-  responses: { 200: z.string() },
-}).handle((_request, { guides }: GuidesDeps) => {
-  const items = guides.list().map(({ name, title }) => `<li><a href="/guides/${name}">${escapeHtml(title)}</a></li>`);
+  summary: "The guides as a web page, and a search in them",
+  query: z.object({ q: question }),
+}).handle(async ({ query: { q = "" }, headers, ip }, { guides, pages }: GuidesDeps) => {
+  const titles = guides.list();
+  const data = () => ({
+    guides: titles.map(({ name, title }) => ({ name, title, summary: guides.read(name)?.summary ?? "" })),
+    found: q.trim() === "" ? null : guides.find(q),
+  });
+  const search = q === "" ? "" : new URLSearchParams({ q }).toString();
+  const shown = await pages.read("/guides", search, ip, () => answered("guides", data()));
+  if (shown !== undefined) return pageAnswer(shown, headers);
+  const items = titles.map(({ name, title }) => `<li><a href="/guides/${name}">${escapeHtml(title)}</a></li>`);
   const api = `<p>The API is described at <a href="/docs">/docs</a>.</p>`;
   return page("Guides", `<h1>Guides</h1>\n${api}\n<ul>\n${items.join("\n")}\n</ul>\n`);
 });
@@ -53,18 +77,26 @@ const guideList = defineRoute({
 const guide = defineRoute({
   name: "guides.read",
   scope: "none",
-  ...shared,
+  ...forPeople,
   path: "/guides/{page}",
   summary: "A guide as a web page",
-  produces: ["text/html"],
+  query: z.object({}),
   params: z.strictObject({ page: guideName.meta({ examples: ["webhooks", "operations-accept"] }) }),
-  responses: { 200: z.string() },
   errors: ["not_found"],
-}).handle(({ params }, { guides }: GuidesDeps) => {
+}).handle(async ({ params, headers, ip }, { guides, pages }: GuidesDeps) => {
   const found = guides.read(params.page);
   if (found === undefined) throw new ApiError("not_found", { details: { page: params.page } });
-  return page(found.title, `<p><a href="/guides">Guides</a></p>\n${found.html}`);
+  const { name, title, html, summary } = found;
+  const data = () => ({ name, title, html, summary, guides: guides.list() });
+  const shown = await pages.read(`/guides/${name}`, "", ip, () => answered("guide", data()));
+  if (shown !== undefined) return pageAnswer(shown, headers);
+  return page(title, `<p><a href="/guides">Guides</a></p>\n${html}`);
 });
+
+/** What the page is made of, as an answer of the API. */
+function answered(name: string, data: object): Promise<Record<string, { status: number; body: unknown }>> {
+  return Promise.resolve({ [name]: { status: 200, body: { data } } });
+}
 
 const forPrograms = { ...shared, audience: "crawlers", responses: { 200: z.string(), 304: z.undefined() } } as const;
 

@@ -21,7 +21,7 @@ export const docsModule = defineFeature({
     const guides = new Guides({ root });
     let kept: Promise<PreparedText> | undefined;
     const llmsText = () => (kept ??= prepareText(describeForModels({ publicUrl, guides: guides.list() })));
-    const services: GuidesDeps = { guides, llmsText };
+    const services: Omit<GuidesDeps, "pages"> = { guides, llmsText };
     return { services, guideNames: () => guides.list().map(({ name }) => name) };
   },
 });

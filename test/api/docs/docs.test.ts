@@ -39,7 +39,7 @@ describe("the description of the API", () => {
       ...["/api/v1/sessions", "/api/v1/sessions/current", "/api/v1/sessions/current", "/api/v1/sessions/current/keys"],
       ...["/discovery/resources", "/.well-known/x402.json"],
       ...["/api/v1/faucet", "/api/v1/sandbox/advance"],
-      ...["/guides/{page}.md", "/llms.txt", "/downloads", "/downloads/{file}"],
+      ...["/guides", "/guides/{page}.md", "/guides/{page}", "/llms.txt", "/downloads", "/downloads/{file}"],
       ...["/robots.txt", "/.well-known/api-catalog", "/feed.atom", "/sitemap.xml", "/sitemap-{name}.xml"],
       ...[
         "/",

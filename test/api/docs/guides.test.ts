@@ -18,10 +18,10 @@ const markdownLinksOf = (text: string) => [...text.matchAll(/\]\(([^)\s]*)\)/g)]
 const LONG_URL = `https://${"m".repeat(40)}.example.org`;
 
 describe("the guides", () => {
-  describe("as served", () => {
+  describe("as served while no web pages are built", () => {
     let api: TestApi;
     before(async () => {
-      api = await startTestApi();
+      api = await startTestApi({ env: { webDir: "none" } });
     });
     after(() => api.close());
 
