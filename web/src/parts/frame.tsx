@@ -22,8 +22,8 @@ export function Frame({
   children: ComponentChildren;
 }) {
   const isSignedIn = useAlive() && keptSession() !== undefined;
-  const link = (to: string, name: string) => (
-    <a href={to} aria-current={to === current ? "page" : undefined}>
+  const link = (to: string, name: string, kind?: string) => (
+    <a href={to} class={kind} aria-current={to === current ? "page" : undefined}>
       {name}
     </a>
   );
@@ -45,7 +45,7 @@ export function Frame({
             {link("/status", "Status")}
             {link("/guides", "Guides")}
             {link("/docs", "API")}
-            {link("/me", isSignedIn ? "Your agent" : "Sign in")}
+            {link("/me", isSignedIn ? "Your agent" : "Sign in", "owner")}
           </nav>
         </div>
       </header>
