@@ -182,11 +182,17 @@ const WIRING: {
   }),
   checkout: ({ listings, kya, criteria, approvals }) => ({
     findListing: (serviceId) => listings.listings.get(serviceId),
+    isHidden: (serviceId, session) => listings.listings.isHidden(serviceId, session),
     kyaLevelOf: (agentId) => kya.levels.readLevel(agentId),
     evaluator: criteria.evaluator,
     approvals: approvals.services.approvals,
   }),
   approvals: ({ events }) => ({ recorder: events.recorder }),
+  moderation: ({ agents, events, listings }) => ({
+    agents: agents.models.agents,
+    listings: listings.models.listings,
+    recorder: events.recorder,
+  }),
   transactions: ({ events, listings, webhooks }, { env }) => ({
     recorder: events.recorder,
     endpoints: listings.endpoints,

@@ -24,6 +24,7 @@ import { listingsModule } from "./features/listings/module.ts";
 import { marketModule } from "./features/market/module.ts";
 import { memoryModule } from "./features/memory/module.ts";
 import { messagesModule } from "./features/messages/module.ts";
+import { moderationModule } from "./features/moderation/module.ts";
 import { networksModule } from "./features/networks/module.ts";
 import { outboxModule } from "./features/outbox/module.ts";
 import { reconciliationModule } from "./features/reconciliation/module.ts";
@@ -51,6 +52,7 @@ export const FEATURES = {
   discovery: discoveryModule,
   checkout: checkoutModule,
   approvals: approvalsModule,
+  moderation: moderationModule,
   transactions: transactionsModule,
   criteria: criteriaModule,
   disputes: disputesModule,

@@ -45,6 +45,12 @@ export const ERROR_DETAILS = {
   invalid_api_key: hint,
   request_signature_invalid: z.object({ reason: text }),
   insufficient_token_balance: z.object(held),
+  agent_suspended: z.object({
+    role: z.enum(["buyer", "seller"]).meta({ description: "The suspended party" }),
+    decisionId: text.optional().meta({ description: "These only to the suspended party" }),
+    reason: text.optional(),
+    text: text.optional(),
+  }),
   agent_not_verified: z.object({
     valueUsd: tokenUnits,
     usdDecimals: z.int(),

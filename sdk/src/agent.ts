@@ -113,8 +113,8 @@ export class Agent {
    * `Deal.fundGasless`. `terms.recommendedDisputeWindow` is what the service advises for a deal of that value.
    * @throws ApprovalRequiredError for a checkout above the key's mandate that the wallet may approve; then repeat the call
    * @throws RefusedError for `gasless` with a dispute window under an hour
-   * Errors: `service_not_active`, `self_purchase`, `callback_url_required`, `insufficient_token_balance`,
-   * `job_value_cap_exceeded`, `testnet_graduation_required`, `seller_terms_not_met`, `currency_not_settleable`,
+   * Errors: `service_not_active`, `listing_hidden`, `agent_suspended`, `self_purchase`, `callback_url_required`,
+   * `insufficient_token_balance`, `job_value_cap_exceeded`, `testnet_graduation_required`, `seller_terms_not_met`, `currency_not_settleable`,
    * `intent_conflict`, `looks_like_a_repeat`, `mandate_exceeded`, `approval_limit_reached`.
    */
   async checkout(request: CheckoutRequest, { gasless = false, ...options }: CheckoutOptions = {}): Promise<Deal> {

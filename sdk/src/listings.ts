@@ -63,7 +63,7 @@ export class Listings {
 
   /**
    * Says how discover finds an active listing of the agent for a query, why, and what would help. It counts as a search.
-   * Errors: `not_found`, `wrong_role`, `service_not_active`.
+   * Errors: `not_found`, `wrong_role`, `service_not_active`, `listing_hidden`.
    */
   async visibility(id: string, query: string, options: CallOptions = {}): Promise<Visibility> {
     const request = { isIdempotent: true, ...options };

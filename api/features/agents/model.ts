@@ -14,6 +14,7 @@ import {
   withDefault,
 } from "../../db/records.ts";
 import type { RecordOf } from "../../db/records.ts";
+import { moderationPart } from "./moderation.ts";
 
 /** A registered agent. */
 const agentFields = {
@@ -38,6 +39,8 @@ const agentFields = {
   /** Copy of the testnet score for the registry's filters, and the subgraph block at which it was read. */
   testnetScore: withDefault(number, 0),
   testnetScoreBlock: withDefault(number, -1),
+  /** The operator's decision that keeps the agent from new deals; missing unless it is suspended. */
+  moderation: optional(moderationPart),
   createdAt: date,
 };
 export type AgentRecord = RecordOf<typeof agentFields>;

@@ -1,9 +1,10 @@
-import type { Connection } from "mongoose";
+import type { ClientSession, Connection } from "mongoose";
 
 import type { ChainClient } from "../../chain/chain-client.ts";
 import type { KyaLevel, Network } from "../../config/constants.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { createTradeGate } from "../agents/trade-gate.ts";
 import { defineFeature } from "../feature.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { CriteriaEvaluator } from "../criteria/evaluator.ts";
@@ -26,6 +27,7 @@ export interface CheckoutModuleDeps {
   timings: { readWaitMs: number };
   /** @throws ApiError `not_found` */
   findListing: (serviceId: string) => Promise<Listing>;
+  isHidden: (serviceId: string, session: ClientSession) => Promise<boolean>;
   kyaLevelOf: (agentId: string) => Promise<KyaLevel>;
   evaluator: CriteriaEvaluator;
   approvals: Pick<Approvals, "ask">;
@@ -52,6 +54,7 @@ export const checkoutModule = defineFeature({
         transactions,
         chains,
         clock,
+        gate: createTradeGate(connection),
         ledger: createMandateLedger(connection),
       }),
     };

@@ -74,6 +74,8 @@ const checkout = defineRoute({
   provisional: [202],
   errors: [
     "not_found",
+    "listing_hidden",
+    "agent_suspended",
     "service_not_active",
     "self_purchase",
     "network_mismatch",

@@ -15,6 +15,7 @@ import { canonicalJson } from "../../lib/canonical-json.ts";
 import { toUnixSeconds } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { newId, sha256Hex } from "../../lib/ids.ts";
+import type { TradeGate } from "../agents/trade-gate.ts";
 import type { Approvals, RequestedApproval } from "../approvals/approvals.ts";
 import { criteriaDocument, hashCriteria } from "../criteria/document.ts";
 import type { BuyerCriteria } from "../criteria/document.ts";
@@ -48,6 +49,9 @@ export interface CheckedOut {
 export interface CheckoutOptions {
   /** @throws ApiError `not_found` */
   findListing: (serviceId: string) => Promise<Listing>;
+  /** Whether an operator hides a listing, as a deal's database transaction sees it. */
+  isHidden: (serviceId: string, session: ClientSession) => Promise<boolean>;
+  gate: Pick<TradeGate, "pass">;
   kyaLevelOf: (agentId: string) => Promise<KyaLevel>;
   evaluator: CriteriaEvaluator;
   transactions: TransactionModel;
@@ -66,6 +70,7 @@ const APPROVAL_ATTEMPTS = 3;
 
 /** The checks that need no chain. @throws ApiError for the first that fails */
 function requireOrderable(listing: Listing, buyer: Caller, order: Order): void {
+  if (listing.moderation?.state === "hidden") throw new ApiError("listing_hidden");
   if (listing.status !== "active") throw new ApiError("service_not_active", { details: { status: listing.status } });
   if (listing.sellerAgentId === buyer.agentId) throw new ApiError("self_purchase");
   if (order.network !== undefined && order.network !== listing.network) {
@@ -95,7 +100,7 @@ function approvableRequest(order: Order): { requestHash: `0x${string}`; requestJ
 
 /** Creates a transaction with the terms of its escrow. */
 export function createCheckoutService(options: CheckoutOptions) {
-  const { chains, transactions, purchases, clock, connection, ledger, approvals } = options;
+  const { chains, transactions, purchases, clock, connection, ledger, approvals, gate } = options;
 
   /** The later of the chain's clock and ours: a deadline must hold for both. */
   async function chainNow(chain: ChainClient): Promise<number> {
@@ -125,11 +130,15 @@ export function createCheckoutService(options: CheckoutOptions) {
   }
 
   /**
-   * Stores a deal in a database transaction that also counts it against the mandate of the buyer's key, if it has one.
-   * @throws ApiError `mandate_exceeded`; ApprovalNeededError
+   * Stores a deal in a database transaction that also counts it against the mandate of the buyer's key, if it has one. A
+   * decision of an operator about its listing or parties comes before that transaction, which then fails, or after it.
+   * @throws ApiError `agent_suspended`, `listing_hidden`, `mandate_exceeded`; ApprovalNeededError
    */
   function counting(buyer: Caller, spending: Spending, requestHash: `0x${string}`) {
     return async (record: TransactionRecord, session: ClientSession): Promise<void> => {
+      await gate.pass({ buyerAgentId: buyer.agentId, sellerAgentId: record.sellerAgentId ?? "" }, session);
+      // A checkout has a listing, and hiding one takes the turns of its seller.
+      if (await options.isHidden(record.serviceId ?? "", session)) throw new ApiError("listing_hidden");
       const order = { requestHash, transactionId: record._id };
       const mandate = actsByMandate(buyer)
         ? { mandate: await ledger.reserve(buyer.keyId, spending, record.createdAt, session, order) }
@@ -196,6 +205,7 @@ export function createCheckoutService(options: CheckoutOptions) {
       if (purchase !== undefined) await purchases.requireNew(purchase);
       const listing = await options.findListing(order.serviceId);
       requireOrderable(listing, buyer, order);
+      await gate.pass({ buyerAgentId: buyer.agentId, sellerAgentId: listing.sellerAgentId });
       await requireUsableCriteria(buyer, order.criteria ?? {}, options.evaluator);
       const chain = chains[listing.network];
       await requireGraduation(listing.network, buyer.walletAddress, chains);
@@ -256,9 +266,7 @@ export function createCheckoutService(options: CheckoutOptions) {
       return approved(buyer, { ...request, spending }, async () => {
         if (purchase === undefined) {
           const other = await storedFirst(record, () =>
-            actsByMandate(buyer)
-              ? withTransaction(connection, (session) => insert(record, session))
-              : transactions.create([record]),
+            withTransaction(connection, (session) => insert(record, session)),
           );
           return other ?? created;
         }

@@ -14,7 +14,7 @@ export interface CrawlerTimings {
   sitemapMaxAgeMs: number;
 }
 
-export const CRAWLER_TIMINGS: CrawlerTimings = { feedMaxAgeMs: 30_000, sitemapMaxAgeMs: 600_000 };
+export const CRAWLER_TIMINGS: CrawlerTimings = { feedMaxAgeMs: 30_000, sitemapMaxAgeMs: 30_000 };
 
 /** Dependencies of the documents. */
 export interface DocumentsDeps {

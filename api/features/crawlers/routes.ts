@@ -22,7 +22,7 @@ const shared = {
 } as const;
 
 /** Of documents that change with the service's version, with every listing, and seldom. */
-const CACHE = { version: "public, max-age=3600", listings: "public, max-age=60", sitemap: "public, max-age=600" };
+const CACHE = { version: "public, max-age=3600", listings: "public, max-age=30", sitemap: "public, max-age=30" };
 const [ATOM, LINKSET, TEXT, XML] = [
   "application/atom+xml",
   "application/linkset+json",

@@ -6,6 +6,7 @@ import { CURRENCIES, DELIVERY_TYPES, NETWORKS } from "../../config/constants.ts"
 import { ApiError } from "../../http/errors.ts";
 import { toListing } from "../listings/listing.ts";
 import type { Listing } from "../listings/listing.ts";
+import { SHOWN } from "../listings/model.ts";
 import type { ListingModel, ListingRecord } from "../listings/model.ts";
 import { pricesWithin } from "../listings/price-filter.ts";
 import { toVector } from "../../search/embedding/vectors.ts";
@@ -100,6 +101,7 @@ export function createDatabaseSearch({ listings, model }: DatabaseSearchDeps): D
 function toCondition({ category, network, sellerId, currency, deliveryType, prices }: StoredFilter) {
   return {
     status: "active",
+    ...SHOWN,
     ...(category === undefined ? {} : { category }),
     ...(sellerId === undefined ? {} : { sellerAgentId: sellerId }),
     // All values of a facet that is left open, so that the indexes of lists have the order (listings/model.ts).

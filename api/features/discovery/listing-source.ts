@@ -38,14 +38,14 @@ type Write = { put: StoredDocument<Listing> } | { remove: RemovedDocument };
 const LOADED_AT_ONCE = 1_000;
 
 function toWrite(record: ListingRecord, model: string): Write {
-  const { _id: id, revision, status, embedding } = record;
-  if (status !== "active") return { remove: { id, revision } };
+  const { _id: id, revision, status, embedding, moderation, suspension } = record;
+  if (status !== "active" || (moderation ?? suspension) !== undefined) return { remove: { id, revision } };
   const vector = embedding?.model === model ? toVector(embedding.vector) : null;
   return { put: { document: toListing(record), revision, vector } };
 }
 
 /**
- * Puts the active listings into the discovery index, each with the values of its seller's standing. Standings are read when a
+ * Puts the active listings that no operator hides into the discovery index, each with the values of its seller's standing. Standings are read when a
  * row is written and after each of their changes, so a row follows the newest of both.
  */
 export function createListingSource(deps: ListingSourceDeps): IndexSource<Changed> {

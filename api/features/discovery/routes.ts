@@ -123,7 +123,7 @@ const checkVisibility = defineRoute({
   params: z.strictObject({ id: z.string().min(1).max(64) }),
   body: visibilityBody,
   responses: { 200: dataOf(visibilityOutput) },
-  errors: ["not_found", "wrong_role", "service_not_active", "search_unavailable"],
+  errors: ["not_found", "wrong_role", "listing_hidden", "service_not_active", "search_unavailable"],
 }).handle(async ({ caller, params, body: { query } }, { readVisibility }: DiscoverDeps) => {
   const asked = { sellerAgentId: caller.agentId, id: params.id, query, limit: MAX_RESULTS };
   const { parts, ...visibility } = await readVisibility(asked);

@@ -1,6 +1,7 @@
 import { ApiError } from "../../http/errors.ts";
 import { toListing } from "../listings/listing.ts";
 import type { Listing } from "../listings/listing.ts";
+import { SHOWN } from "../listings/model.ts";
 import type { ListingModel } from "../listings/model.ts";
 import { toVector } from "../../search/embedding/vectors.ts";
 
@@ -25,7 +26,9 @@ export interface StoredListings {
 export function createStoredListings(listings: ListingModel, model: string): StoredListings {
   return {
     async active(ids) {
-      const records = await listings.find({ _id: { $in: [...ids] }, status: "active" }, { embedding: 0 }).lean();
+      const records = await listings
+        .find({ _id: { $in: [...ids] }, status: "active", ...SHOWN }, { embedding: 0 })
+        .lean();
       return new Map(records.map((record) => [record._id, toListing(record)]));
     },
     async own(sellerAgentId, id) {
@@ -33,6 +36,7 @@ export function createStoredListings(listings: ListingModel, model: string): Sto
       if (record === null) throw new ApiError("not_found", { details: { serviceId: id } });
       const { status, embedding } = record;
       if (record.sellerAgentId !== sellerAgentId) throw new ApiError("wrong_role", { details: { needed: "seller" } });
+      if (record.moderation ?? record.suspension) throw new ApiError("listing_hidden");
       if (status !== "active") throw new ApiError("service_not_active", { details: { status } });
       return {
         listing: toListing(record),

@@ -24,6 +24,10 @@ export const EVENT_TYPES = [
   "approval.requested",
   "approval.granted",
   "approval.declined",
+  "listing.hidden",
+  "listing.restored",
+  "agent.suspended",
+  "agent.restored",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

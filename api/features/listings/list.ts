@@ -12,6 +12,7 @@ import type { Standings } from "../agents/standings.ts";
 import type { ExplanationParts } from "./explanation.ts";
 import { toListing } from "./listing.ts";
 import type { Listing } from "./listing.ts";
+import { SHOWN } from "./model.ts";
 import type { DeliveryType, ListingModel, ListingRecord } from "./model.ts";
 import { pricesWithin, priceRanges } from "./price-filter.ts";
 import type { PriceRange, UsdBounds } from "./price-filter.ts";
@@ -119,7 +120,7 @@ async function listFound(text: string, query: ListingQuery, { listings, search }
   const found = await search.find(text, query, end + 1);
   const page = found.slice(offset, end);
   const pageIds = page.map(({ id }) => id);
-  const records = await listings.find({ _id: { $in: pageIds }, status: "active" }, { embedding: 0 }).lean();
+  const records = await listings.find({ _id: { $in: pageIds }, status: "active", ...SHOWN }, { embedding: 0 }).lean();
   const byId = new Map(records.map((record) => [record._id, toListing(record)]));
   return {
     listings: pageIds.flatMap((id) => byId.get(id) ?? []),
@@ -153,6 +154,7 @@ export function listingRanges(
   const seller = sellerAndStatuses(caller, query);
   if (seller === undefined) return [];
   const { category, network, currency, deliveryType } = query;
+  const also = seller.sellerAgentId === caller.agentId ? {} : SHOWN;
   const fields: Filter = {
     ...(category === undefined ? {} : { category }),
     ...seller,
@@ -170,6 +172,7 @@ export function listingRanges(
       return {
         filter: { ...fields, currency: inCurrency.currency, ...(isPriced ? { price } : {}), ...after },
         order,
+        also,
       };
     }),
   );

@@ -1,6 +1,7 @@
 import BigNumber from "bignumber.js";
 
 import type { Currency, Network } from "../../config/constants.ts";
+import type { Moderation } from "../agents/moderation.ts";
 import type { DeliveryType, ListingRecord, PriceUnit, ServiceStatus } from "./model.ts";
 
 /** A listing as other features see it. */
@@ -20,6 +21,8 @@ export interface Listing {
   endpointUrl: string | null;
   network: Network;
   status: ServiceStatus;
+  /** The operator's decision that hides it: one about the listing, else one about its seller. Only its seller reads it. */
+  moderation?: Moderation;
   createdAt: Date;
   updatedAt: Date;
 }
@@ -28,6 +31,7 @@ export interface Listing {
 export function toListing(record: Omit<ListingRecord, "embedding">): Listing {
   const { _id: id, price, sellerAgentId, sellerAddress, title, description, category, priceUnit, currency } = record;
   const { deliveryType, callbackRequired, endpointUrl, network, status, createdAt, updatedAt } = record;
+  const moderation = record.moderation ?? record.suspension;
   return {
     id,
     sellerAgentId,
@@ -42,6 +46,7 @@ export function toListing(record: Omit<ListingRecord, "embedding">): Listing {
     endpointUrl,
     network,
     status,
+    ...(moderation === undefined ? {} : { moderation }),
     createdAt,
     updatedAt,
     price: new BigNumber(price.toString()).toFixed(),

@@ -1,8 +1,9 @@
 import type { Connection, Model } from "mongoose";
 
 import { CURRENCIES, DELIVERY_TYPES, NETWORKS, PRICE_UNITS, SERVICE_STATUSES } from "../../config/constants.ts";
-import { collection, date, decimal, flag, nullable, number, oneOf, text, textOf } from "../../db/records.ts";
+import { collection, date, decimal, flag, nullable, number, oneOf, text, textOf, optional } from "../../db/records.ts";
 import type { RecordOf } from "../../db/records.ts";
+import { moderationPart } from "../agents/moderation.ts";
 import { embedding } from "../../search/embedding/stored-embedding.ts";
 
 export type PriceUnit = (typeof PRICE_UNITS)[number];
@@ -35,11 +36,22 @@ const listingFields = {
   revision: number,
   /** Null until the text is embedded. Until then search finds the listing only by its words. */
   embedding: nullable(embedding),
+  /** The operator's decision that hides the listing; missing unless it is hidden. */
+  moderation: optional(moderationPart),
+  /** The decision that suspends its seller; missing unless one does. */
+  suspension: optional(moderationPart),
   createdAt: date,
   updatedAt: date,
 };
 export type ListingRecord = RecordOf<typeof listingFields>;
 export type ListingModel = Model<ListingRecord>;
+
+/** The listings that no decision of an operator hides. Few are hidden, so the indexes of lists don't have these fields. */
+export const SHOWN = { moderation: { $exists: false }, suspension: { $exists: false } };
+/** The others. */
+export const WITHHELD = {
+  $or: [{ "moderation.decisionId": { $exists: true } }, { "suspension.decisionId": { $exists: true } }],
+};
 
 /*
  * Indexes for lists (see listingRanges in list.ts). A listing is rarely written and often listed. So each kind of list (all,
@@ -82,6 +94,9 @@ export function listingModel(connection: Connection): ListingModel {
         partialFilterExpression: { status: "active" },
       },
     ],
+    // For those that are hidden, which are few.
+    [{ "moderation.decisionId": 1 }, { partialFilterExpression: { "moderation.decisionId": { $exists: true } } }],
+    [{ "suspension.decisionId": 1 }, { partialFilterExpression: { "suspension.decisionId": { $exists: true } } }],
     // For listings to be embedded: those that aren't archived, without an embedding or with one of another model, the newest first.
     [{ status: 1, "embedding.model": 1, updatedAt: -1 }],
   ]);

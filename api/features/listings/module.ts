@@ -1,6 +1,7 @@
 import type { Connection } from "mongoose";
 
 import type { Clock } from "../../lib/clock.ts";
+import { createTradeGate } from "../agents/trade-gate.ts";
 import { defineFeature } from "../feature.ts";
 import { createIntents } from "../intents/intents.ts";
 import { createEndpointDirectory } from "./endpoints.ts";
@@ -28,7 +29,14 @@ export const listingsModule = defineFeature({
   routes: serviceRoutes,
   create({ connection, chains, embedder, search, standings, etherPrice, clock }: ListingsModuleDeps) {
     const listings = listingModel(connection);
-    const service = new ListingService({ connection, intents: createIntents(connection), listings, embedder, clock });
+    const service = new ListingService({
+      connection,
+      intents: createIntents(connection),
+      listings,
+      embedder,
+      clock,
+      gate: createTradeGate(connection),
+    });
     const services: ServicesDeps = {
       services: service,
       warningsOf: createListingWarnings({ chains, standings, etherPrice }),

@@ -1,7 +1,7 @@
 import { CURRENCIES, DELIVERY_TYPES, NETWORKS } from "../../config/constants.ts";
 import { toListing } from "./listing.ts";
 import type { Listing } from "./listing.ts";
-import { indexOf } from "./model.ts";
+import { indexOf, SHOWN, WITHHELD } from "./model.ts";
 import type { ListingModel } from "./model.ts";
 
 /** What anyone may see of a listing: where its jobs go isn't even read. */
@@ -11,7 +11,7 @@ export type PublishedListing = Listing & { endpointUrl: null };
 export interface PublishedListings {
   /** The newest first. */
   newest(limit: number): Promise<PublishedListing[]>;
-  /** Ids of the newest with their sellers' wallets in lower case, the newest first. Reads the index alone. */
+  /** Ids of the newest with their sellers' wallets in lower case, the newest first. Reads indexes alone, but for the few that are hidden. */
   newestIds(limit: number): Promise<{ id: string; wallet: string }[]>;
 }
 
@@ -29,12 +29,19 @@ export function createPublishedListings(listings: ListingModel): PublishedListin
   return {
     async newest(limit) {
       const hidden = { embedding: 0, endpointUrl: 0 } as const;
-      const found = await listings.find(ACTIVE, hidden).sort({ _id: -1 }).limit(limit).hint(hint).lean();
+      const found = await listings
+        .find({ ...ACTIVE, ...SHOWN }, hidden)
+        .sort({ _id: -1 })
+        .limit(limit)
+        .hint(hint)
+        .lean();
       return found.map((record) => ({ ...toListing({ ...record, endpointUrl: null }), endpointUrl: null }));
     },
     async newestIds(limit) {
       const found = await listings.find(ACTIVE, { sellerKey: 1 }).sort({ _id: -1 }).limit(limit).hint(hint).lean();
-      return found.map(({ _id, sellerKey }) => ({ id: _id, wallet: sellerKey }));
+      const withheld = await listings.find(WITHHELD, { _id: 1 }).lean();
+      const isWithheld = new Set(withheld.map(({ _id }) => _id));
+      return found.flatMap(({ _id, sellerKey }) => (isWithheld.has(_id) ? [] : [{ id: _id, wallet: sellerKey }]));
     },
   };
 }

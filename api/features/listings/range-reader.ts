@@ -11,6 +11,8 @@ import type { ListingSort } from "./schemas.ts";
 export interface ListingRange {
   filter: QueryFilter<ListingRecord>;
   order: Record<string, 1 | -1>;
+  /** Conditions that almost every listing meets, on fields that no index has. */
+  also: QueryFilter<ListingRecord>;
 }
 
 /** The first listings of a list in its order. */
@@ -62,7 +64,10 @@ export async function readRanges(
 
 async function readRange(model: ListingModel, range: ListingRange, limit: number): Promise<RangesRead> {
   const plan = await planRead(model, range);
-  const query = model.find(plan.filter, { embedding: 0 }).sort(range.order).limit(limit);
+  const query = model
+    .find({ ...plan.filter, ...range.also }, { embedding: 0 })
+    .sort(range.order)
+    .limit(limit);
   const records = await (plan.hint === undefined ? query : query.hint(plan.hint)).lean();
   return { listings: records.map(toListing), readTo: records.length < limit ? plan.readTo : undefined };
 }
@@ -80,7 +85,7 @@ interface RangePlan {
  * Chooses the index of a range. A list by age with a price filter reads all matches by price if they are few. If they are
  * many, it reads at most `READ_AT_MOST` entries by age.
  */
-async function planRead(model: ListingModel, { filter, order }: ListingRange): Promise<RangePlan> {
+async function planRead(model: ListingModel, { filter, order }: Omit<ListingRange, "also">): Promise<RangePlan> {
   if (!isPricedByAge({ filter, order })) return { filter, hint: undefined, readTo: undefined };
   const read = { ...filter };
   // The indexes of a seller end with the category, so a filter by it also discards entries.
@@ -104,6 +109,6 @@ async function planRead(model: ListingModel, { filter, order }: ListingRange): P
 }
 
 /** Whether a range needs a plan. Not for listings at one price after a position: an index by price has them in order. */
-function isPricedByAge({ filter: { price }, order }: ListingRange): boolean {
+function isPricedByAge({ filter: { price }, order }: Omit<ListingRange, "also">): boolean {
   return price !== undefined && !("price" in order) && !("$eq" in (price as object));
 }

@@ -96,7 +96,7 @@ const readService = defineRoute({
   errors: ["not_found"],
 }).handle(async ({ params, caller }, { services }: ServicesDeps) => ({
   status: 200,
-  body: { success: true, data: presentListing(await services.get(params.id), caller.agentId) },
+  body: { success: true, data: presentListing(await services.read(caller, params.id), caller.agentId) },
 }));
 
 const changeService = defineRoute({

@@ -18,6 +18,7 @@ import {
 } from "../../http/common-schemas.ts";
 import { pageCursor, pageLimit, queryNumber } from "../../http/query-params.ts";
 import { textSchema } from "../../http/text-schema.ts";
+import { moderationOutput } from "../agents/moderation.ts";
 import { CHILD_SLUGS } from "../categories/taxonomy.ts";
 import { explanationOutput } from "./explanation.ts";
 import { exactDecimal, MAX_PRICE, MIN_PRICE, priceFault } from "./price.ts";
@@ -102,6 +103,9 @@ export const listingOutput = z
     endpointUrl: z.string().nullable().optional().meta({ description: "Shown only to the seller" }),
     network: networkSchema,
     status: z.enum(SERVICE_STATUSES),
+    moderation: moderationOutput
+      .optional()
+      .meta({ description: "Shown only to the seller, while an operator hides the service" }),
     sellerAgentId: z.string(),
     sellerAddress: addressOutput,
     createdAt: timestampOutput,

@@ -1,6 +1,6 @@
 import BigNumber from "bignumber.js";
 import { Types } from "mongoose";
-import type { Connection } from "mongoose";
+import type { ClientSession, Connection } from "mongoose";
 import type { z } from "zod";
 
 import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
@@ -8,6 +8,8 @@ import { ApiError, validationError } from "../../http/errors.ts";
 import type { Caller } from "../../http/define-route.ts";
 import type { Operation } from "../../http/operation.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { Moderation } from "../agents/moderation.ts";
+import type { TradeGate } from "../agents/trade-gate.ts";
 import { askedOf } from "../intents/intents.ts";
 import type { Intent, Intents } from "../intents/intents.ts";
 import { searchTextOf, toListing } from "./listing.ts";
@@ -36,6 +38,7 @@ export interface ListingServiceDeps {
   listings: ListingModel;
   embedder: ListingEmbedder;
   clock: Clock;
+  gate: Pick<TradeGate, "standing">;
 }
 
 /** A stored listing without its embedding, which is larger than the rest and needed only by the search index. */
@@ -79,8 +82,8 @@ export class ListingService {
       updatedAt: now,
     };
     try {
-      await this.#store(record, intent);
-      return toListing(record);
+      const suspension = await this.#store(record, intent);
+      return toListing(suspension === undefined ? record : { ...record, suspension });
     } catch (error) {
       // Another process ran the same operation, or a request for the same intent, while this one was paused.
       if (!isDuplicateKey(error, "_id")) throw error;
@@ -88,16 +91,18 @@ export class ListingService {
     }
   }
 
-  /** Stores a listing, and takes its intent in the same transaction. A duplicate key if either exists. */
-  async #store(record: ListingRecord, intent: Intent | undefined): Promise<void> {
-    const { connection, intents, listings } = this.#deps;
-    if (intent === undefined) {
-      await listings.create([record]);
-      return;
-    }
-    await withTransaction(connection, async (session) => {
-      await intents.claim(intent, record._id, record.createdAt, session);
-      await listings.create([record], { session });
+  /**
+   * Stores a listing, and takes its intent in the same transaction. A duplicate key if either exists. One of a suspended seller
+   * is hidden from the start.
+   * @returns the decision that suspends the seller
+   */
+  async #store(record: ListingRecord, intent: Intent | undefined): Promise<Moderation | undefined> {
+    const { connection, intents, listings, gate } = this.#deps;
+    return withTransaction(connection, async (session) => {
+      if (intent !== undefined) await intents.claim(intent, record._id, record.createdAt, session);
+      const suspension = await gate.standing(record.sellerAgentId, session);
+      await listings.create([{ ...record, ...(suspension === undefined ? {} : { suspension }) }], { session });
+      return suspension;
     });
   }
 
@@ -110,6 +115,19 @@ export class ListingService {
   /** @throws ApiError `not_found` */
   async get(id: string): Promise<Listing> {
     return toListing(await this.#find(id));
+  }
+
+  /** Whether an operator hides a listing itself. */
+  async isHidden(id: string, session: ClientSession): Promise<boolean> {
+    const hidden = { _id: id, "moderation.decisionId": { $exists: true } };
+    return (await this.#deps.listings.exists(hidden).session(session)) !== null;
+  }
+
+  /** A listing as an agent may read it: a hidden one exists for its seller alone. @throws ApiError `not_found` */
+  async read(reader: Caller, id: string): Promise<Listing> {
+    const listing = await this.get(id);
+    if (listing.moderation === undefined || listing.sellerAgentId === reader.agentId) return listing;
+    throw new ApiError("not_found", { details: { serviceId: id } });
   }
 
   /** @throws ApiError `not_found`, `wrong_role`, `service_archived`, `validation_error` */

@@ -11,6 +11,7 @@ import { scoresOf } from "../agents/standings.ts";
 import type { Standings } from "../agents/standings.ts";
 import { presentPublicListing } from "../discovery/public-listing.ts";
 import type { Listing } from "../listings/listing.ts";
+import { SHOWN } from "../listings/model.ts";
 import type { ListingModel } from "../listings/model.ts";
 import { readRanges } from "../listings/range-reader.ts";
 import { SHOWN_CHANGES, SHOWN_LISTINGS } from "./agent-schemas.ts";
@@ -89,7 +90,7 @@ async function readSeller(
   const agent = await agents.findOne({ walletKey: wallet.toLowerCase() }, fields).lean();
   if (agent === null) return undefined;
   const filter = { ...ACTIVE, sellerAgentId: agent._id, network: { $in: NETWORKS } };
-  const read = await readRanges(listings, [{ filter, order: { _id: -1 } }], "newest", SHOWN_LISTINGS);
+  const read = await readRanges(listings, [{ filter, order: { _id: -1 }, also: SHOWN }], "newest", SHOWN_LISTINGS);
   if (read.listings.length === 0) return undefined;
   const seller = { agentId: agent._id, name: agent.agentName, description: agent.description };
   return { seller, listings: read.listings };

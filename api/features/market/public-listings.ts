@@ -6,6 +6,7 @@ import type { Standings } from "../agents/standings.ts";
 import { readSellerHistories } from "../discovery/seller-histories.ts";
 import { toListing } from "../listings/listing.ts";
 import type { Listing } from "../listings/listing.ts";
+import { SHOWN } from "../listings/model.ts";
 import type { ListingModel, ListingRecord } from "../listings/model.ts";
 import { readRanges } from "../listings/range-reader.ts";
 import type { ListingsPosition, ListingsQuery, TrustedPosition } from "./schemas.ts";
@@ -59,7 +60,7 @@ async function listNewest(
     network: { $in: NETWORKS },
     ...(after === undefined ? {} : { _id: { $lt: after } }),
   };
-  const read = await readRanges(listings, [{ filter, order: { _id: -1 } }], "newest", limit + 1);
+  const read = await readRanges(listings, [{ filter, order: { _id: -1 }, also: SHOWN }], "newest", limit + 1);
   const page = read.listings.slice(0, limit);
   const historyOf = await readSellerHistories(standings, page);
   const last = page.at(-1);
@@ -141,7 +142,7 @@ async function readOffers(
             localField: "_id",
             foreignField: "sellerAgentId",
             pipeline: [
-              { $match: { ...ACTIVE, network: { $in: [network] } } },
+              { $match: { ...ACTIVE, ...SHOWN, network: { $in: [network] } } },
               { $sort: { _id: -1 } },
               { $limit: MOST_OF_SELLER },
               { $project: { embedding: 0 } },

@@ -14,6 +14,7 @@ import { scoresOf } from "../agents/standings.ts";
 import type { AgentDirectory } from "../agents/directory.ts";
 import { presentPublicListing } from "../discovery/public-listing.ts";
 import { toListing } from "../listings/listing.ts";
+import { SHOWN } from "../listings/model.ts";
 import { agentAnswer } from "./agent-schemas.ts";
 import { disputesAnswer } from "./dispute-schemas.ts";
 import type { DisputesQuery } from "./dispute-schemas.ts";
@@ -135,7 +136,7 @@ export class PublicMarket {
 
   async #readListing(id: string): Promise<z.input<typeof listingAnswer>> {
     const { listings, transactions, directory, standings } = this.#options;
-    const record = await listings.findOne({ _id: id, status: "active" }, { embedding: 0 }).lean();
+    const record = await listings.findOne({ _id: id, status: "active", ...SHOWN }, { embedding: 0 }).lean();
     if (record === null) throw new ApiError("not_found", { details: { serviceId: id } });
     const listing = toListing(record);
     const [seller, scores, outcomes] = await Promise.all([

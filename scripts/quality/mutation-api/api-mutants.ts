@@ -17,6 +17,7 @@ import { MANDATE_FAULTS } from "./mandates.ts";
 import { MARKET_FAULTS } from "./market.ts";
 import { SEARCH_FAULTS } from "./search.ts";
 import { MESSAGE_FAULTS } from "./messages.ts";
+import { MODERATION_FAULTS } from "./moderation.ts";
 import { MOVE_FAULTS } from "./moves.ts";
 import { OPERATION_FAULTS } from "./operation.ts";
 import { PAID_REPEAT_FAULTS } from "./paid-repeats.ts";
@@ -39,6 +40,7 @@ export const API_MUTANTS: readonly ApiMutant[] = [
   ...FIRST_CONTACT_FAULTS,
   ...DECLINE_FAULTS,
   ...INTENT_FAULTS,
+  ...MODERATION_FAULTS,
   ...MOVE_FAULTS,
   ...PAYMENT_FAULTS,
   ...PAID_REPEAT_FAULTS,

@@ -36,8 +36,8 @@ export const MARKET_FAULTS: ApiMutant[] = [
   {
     fault: "everybody sees a listing's endpoint",
     file: "features/listings/presenter.ts",
-    from: "...(listing.sellerAgentId === viewerAgentId ? { endpointUrl } : {}),",
-    to: "...(listing.sellerAgentId === viewerAgentId || endpointUrl !== null ? { endpointUrl } : {}),",
+    from: "...(listing.sellerAgentId === viewerAgentId ? ownFacts : {}),",
+    to: "...(listing.sellerAgentId === viewerAgentId || endpointUrl !== null ? ownFacts : {}),",
     tests: ["listings/listings.test.ts"],
   },
   {
@@ -71,7 +71,7 @@ export const MARKET_FAULTS: ApiMutant[] = [
   {
     fault: "search finds a listing that was archived a moment ago",
     file: LIST,
-    from: '{ _id: { $in: pageIds }, status: "active" }',
+    from: '{ _id: { $in: pageIds }, status: "active", ...SHOWN }',
     to: "{ _id: { $in: pageIds } }",
     tests: ["listings/listing-races.test.ts", "discovery/discovery.test.ts"],
   },

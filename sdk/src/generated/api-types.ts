@@ -426,7 +426,11 @@ export type EventType =
   | "webhook.disabled"
   | "approval.requested"
   | "approval.granted"
-  | "approval.declined";
+  | "approval.declined"
+  | "listing.hidden"
+  | "listing.restored"
+  | "agent.suspended"
+  | "agent.restored";
 
 export type MemoryRequest = {
   /**
@@ -1490,10 +1494,22 @@ export type Service = {
   endpointUrl?: string | null;
   network: Network;
   status: "active" | "paused" | "archived";
+  /**
+   * Shown only to the seller, while an operator hides the service
+   */
+  moderation?: Moderation;
   sellerAgentId: string;
   sellerAddress: Address;
   createdAt: string;
   updatedAt: string;
+};
+
+export type Moderation = {
+  decisionId: string;
+  state: "hidden" | "suspended";
+  reason: "fraud" | "illegal" | "harmful" | "infringement" | "spam" | "other";
+  text: string;
+  at: string;
 };
 
 export type ListingWarning = {
@@ -1694,6 +1710,12 @@ export type Visibility = {
    * What would help, most important first
    */
   advice: Array<string>;
+};
+
+export type ListingHiddenError = {
+  success: false;
+  error: string;
+  code: "listing_hidden";
 };
 
 export type ServiceNotActiveError = {
@@ -1947,6 +1969,24 @@ export type AgentNotVerifiedError = {
     valueDollars: string;
     kyaLevel: number;
     requiredLevel?: number;
+  };
+};
+
+export type AgentSuspendedError = {
+  success: false;
+  error: string;
+  code: "agent_suspended";
+  details?: {
+    /**
+     * The suspended party
+     */
+    role: "buyer" | "seller";
+    /**
+     * These only to the suspended party
+     */
+    decisionId?: string;
+    reason?: string;
+    text?: string;
   };
 };
 
@@ -5586,7 +5626,7 @@ export type ListingsCheckVisibilityErrors = {
   /**
    * Conflict
    */
-  409: PaymentIdentifierReusedError | ServiceNotActiveError;
+  409: PaymentIdentifierReusedError | ListingHiddenError | ServiceNotActiveError;
   /**
    * Too Many Requests
    */
@@ -5643,6 +5683,7 @@ export type CheckoutCreateErrors = {
    */
   403:
     | AgentNotVerifiedError
+    | AgentSuspendedError
     | JobValueCapExceededError
     | MandateExceededError
     | ScopeNotGrantedError
@@ -5659,6 +5700,7 @@ export type CheckoutCreateErrors = {
     | PaymentIdentifierReusedError
     | ApprovalLimitReachedError
     | IntentConflictError
+    | ListingHiddenError
     | LooksLikeARepeatError
     | NetworkMismatchError
     | SelfPurchaseError

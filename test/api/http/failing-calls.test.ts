@@ -165,6 +165,11 @@ describe("a write while one of the calls that it waits for", () => {
       const body = { level: 1, reason: "Checked by hand" };
       return ["POST", `/api/v1/admin/agents/${scene.stranger.agentId}/kya`, { ...AS_ADMIN, body }];
     },
+    "POST admin/moderation": () => {
+      const subject = { type: "agent", id: scene.stranger.agentId };
+      const body = { subject, action: "suspend", reason: "spam", text: "Too many offers." };
+      return ["POST", "/api/v1/admin/moderation", { ...AS_ADMIN, body }];
+    },
     "POST admin/disputes/{disputeId}/ruling": () => {
       const body = { outcome: "SellerPaid", rationale: "It was delivered" };
       return ["POST", `/api/v1/admin/disputes/dsp_${"0".repeat(32)}/ruling`, { ...AS_ADMIN, body }];

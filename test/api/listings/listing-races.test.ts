@@ -1,6 +1,7 @@
 // What happens between two steps of a request, with the other party's step in exactly that place.
 import { assert } from "chai";
 
+import { createTradeGate } from "../../../api/features/agents/trade-gate.ts";
 import { createIntents } from "../../../api/features/intents/intents.ts";
 import { listListings } from "../../../api/features/listings/list.ts";
 import { ListingService } from "../../../api/features/listings/service.ts";
@@ -41,6 +42,7 @@ describe("a listing that changes during a request", () => {
       listings: listings(),
       embedder,
       clock,
+      gate: createTradeGate(connection),
     });
     const error = await rejectionOf(service.change(caller(), id, { title: "Another title" }), ApiError);
     assert.strictEqual(error.code, "service_archived");
