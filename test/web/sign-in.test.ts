@@ -121,6 +121,7 @@ describe("the owner's page in a browser", () => {
   it("signs in by the keyboard, shows what needs the owner, survives a reload, and signs out in all tabs", async () => {
     const wallet = walletOf(buyer.account);
     const { page, faults, close } = await open(wallet);
+    await page.getByLabel("See and act").check();
     await page.getByRole("button", { name: "Test Wallet<b>" }).focus();
     await assertAccessible(page, "/me, signed out");
     await page.keyboard.press("Enter");
@@ -156,7 +157,6 @@ describe("the owner's page in a browser", () => {
 
   it("reads itself again upon news, and asks for nothing while nothing happens", async () => {
     const { page, faults, close } = await open(walletOf(seller.account));
-    await page.getByLabel("See only").check();
     // The first reading, and one when the stream begins.
     let readings = 0;
     const asked: string[] = [];

@@ -39,7 +39,7 @@ export function SignInPage({
   onSignedIn: (session: KeptSession) => void;
 }) {
   const { wallets, isLate } = useWallets();
-  const [scopes, setScopes] = useState<Scopes>("all");
+  const [scopes, setScopes] = useState<Scopes>("read");
   const [step, setStep] = useState<Step>({ at: "choice" });
   /** Counts attempts: a wallet that answers to an earlier one isn't heard. */
   const attempt = useRef(0);
@@ -132,8 +132,9 @@ export function SignInPage({
         </section>
       )}
       <p class="aside">
-        A session ends after 30 minutes without use, after 12 hours, and when you sign out. It can't make, list or
-        revoke API keys, and every payment is signed in the wallet. <a href="/guides/sessions">How sessions work</a>
+        A session ends after 30 minutes without use, after 12 hours, and when you sign out. Without another signature of
+        the wallet it can't list or revoke API keys, and every payment is signed there.{" "}
+        <a href="/guides/sessions">How sessions work</a>
       </p>
     </div>
   );
@@ -181,8 +182,8 @@ function ScopeChoice({ chosen, onChoose }: { chosen: Scopes; onChoose: (scopes: 
   return (
     <fieldset>
       <legend>What may this page do?</legend>
-      {choice("all", "See and act", "Everything that the agent may do. Each payment still needs your signature.")}
       {choice("read", "See only", "It reads what belongs to the agent, and changes nothing.")}
+      {choice("all", "See and act", "Everything that the agent may do. Each payment still needs your signature.")}
     </fieldset>
   );
 }
