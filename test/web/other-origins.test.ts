@@ -85,7 +85,7 @@ describe("a page's session and other origins", () => {
       path: "/",
       secure: true,
       httpOnly: true,
-      sameSite: "Strict",
+      sameSite: "Strict" as const,
     };
     const cookies = await context.cookies();
     assert.deepEqual(

@@ -9,28 +9,35 @@ import type { DecisionRecord } from "./model.ts";
 const TEXT_MAX_LENGTH = 1_000;
 const ID_MAX_LENGTH = 64;
 
-const subjectSchema = z.strictObject({ type: z.enum(SUBJECT_TYPES), id: z.string().min(1).max(ID_MAX_LENGTH) });
+const idSchema = z.string().min(1).max(ID_MAX_LENGTH);
+const subjectOf = <const Types extends readonly (typeof SUBJECT_TYPES)[number][]>(types: Types) =>
+  z.strictObject({ type: z.enum(types), id: idSchema });
+const words = textSchema({ kind: "longText", max: TEXT_MAX_LENGTH }).meta({
+  description: "For the agent that it concerns",
+});
 
-/** Body of POST /api/v1/admin/moderation. */
+/** Body of POST /api/v1/admin/moderation. A listing is hidden, an agent suspended, and either restored. */
 export const decisionBody = z
-  .strictObject({
-    subject: subjectSchema,
-    action: z.enum(MODERATION_ACTIONS),
-    reason: z.enum(DECISION_REASONS),
-    text: textSchema({ kind: "longText", max: TEXT_MAX_LENGTH }).meta({
-      description: "For the agent that it concerns",
+  .discriminatedUnion("action", [
+    z.strictObject({
+      subject: subjectOf(["listing"]),
+      action: z.literal("hide"),
+      reason: z.enum(MODERATION_REASONS),
+      text: words,
     }),
-  })
-  .superRefine(({ subject: { type }, action, reason }, context) => {
-    const fault = (path: string, message: string) => {
-      context.addIssue({ code: "custom", path: [path], message });
-    };
-    if (action !== "restore" && (action === "hide") !== (type === "listing")) {
-      fault("action", "A listing is hidden, an agent suspended");
-    }
-    const reasons: readonly string[] = action === "restore" ? RESTORE_REASONS : MODERATION_REASONS;
-    if (!reasons.includes(reason)) fault("reason", `To ${action}, must be one of ${reasons.join(", ")}`);
-  })
+    z.strictObject({
+      subject: subjectOf(["agent"]),
+      action: z.literal("suspend"),
+      reason: z.enum(MODERATION_REASONS),
+      text: words,
+    }),
+    z.strictObject({
+      subject: subjectOf(SUBJECT_TYPES),
+      action: z.literal("restore"),
+      reason: z.enum(RESTORE_REASONS),
+      text: words,
+    }),
+  ])
   .meta({ id: "ModerationRequest" });
 
 /** A decision in answers. */

@@ -65,6 +65,7 @@ const pushSignature = () => signWebhook(SECRET, "{}", Math.floor(Date.now() / 1_
 const WITHOUT: Readonly<Record<string, number>> = {
   "GET /ready": 503,
   "GET /": 503,
+  "GET /me": 503,
   "GET /search": 503,
   "GET /status": 503,
   "GET /listings/{serviceId}": 503,

@@ -32,7 +32,6 @@ const FOR_EVERYONE: Readonly<Record<string, string>> = {
   "GET /api/v1/market/deals/{escrowId}": "the chain shows them",
   "POST /api/v1/x402/packs/{packId}": "a pack is offered to all, and goes to its buyer",
   "GET /docs/{file}": "documentation",
-  "GET /guides/{page}": "documentation",
 };
 /** Routes of the operator, who has a key of another kind. */
 const FOR_THE_ADMIN = new Set(["POST /api/v1/admin/agents/{id}/kya", "POST /api/v1/admin/disputes/{disputeId}/ruling"]);

@@ -226,8 +226,8 @@ describe("moderation", () => {
       assertError(await decide("suspend", "agent", NOBODY), 404, "not_found");
       const untouched = await listService(api, market.seller);
       assertError(await decide("restore", "listing", untouched), 409, "not_moderated");
-      assertInvalid(await decide("hide", "agent", market.buyer.agentId), "body.action");
-      assertInvalid(await decide("suspend", "listing", market.serviceId), "body.action");
+      assertInvalid(await decide("hide", "agent", market.buyer.agentId), "body.subject.type");
+      assertInvalid(await decide("suspend", "listing", market.serviceId), "body.subject.type");
       assertInvalid(await decide("hide", "listing", market.serviceId, { reason: "appeal" }), "body.reason");
       assertInvalid(await decide("restore", "listing", market.serviceId, { reason: "fraud" }), "body.reason");
       assertInvalid(await decide("hide", "listing", market.serviceId, { text: "x".repeat(1_001) }), "body.text");
