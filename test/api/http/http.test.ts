@@ -42,6 +42,7 @@ const KEYLESS = [
   ...["GET /discovery/resources", "GET /.well-known/x402.json"],
   ...[
     "GET /",
+    "GET /me",
     "GET /search",
     "GET /status",
     "GET /listings/{serviceId}",
