@@ -64,19 +64,20 @@ export async function readRanges(
 
 async function readRange(model: ListingModel, range: ListingRange, limit: number): Promise<RangesRead> {
   const plan = await planRead(model, range);
-  const query = model
+  const records = await model
     .find({ ...plan.filter, ...range.also }, { embedding: 0 })
     .sort(range.order)
-    .limit(limit);
-  const records = await (plan.hint === undefined ? query : query.hint(plan.hint)).lean();
+    .limit(limit)
+    .hint(plan.hint)
+    .lean();
   return { listings: records.map(toListing), readTo: records.length < limit ? plan.readTo : undefined };
 }
 
 /** The plan to read a range. */
 interface RangePlan {
   filter: ListingRange["filter"];
-  /** The index to read; undefined if every index in this order reads little more than the result. */
-  hint: Record<string, 1 | -1> | undefined;
+  /** The index to read. MongoDB would take another one at times, and read every match. */
+  hint: Record<string, 1 | -1>;
   /** Id at which reading ends, if before the end of the range. */
   readTo: string | undefined;
 }
@@ -86,7 +87,9 @@ interface RangePlan {
  * many, it reads at most `READ_AT_MOST` entries by age.
  */
 async function planRead(model: ListingModel, { filter, order }: Omit<ListingRange, "also">): Promise<RangePlan> {
-  if (!isPricedByAge({ filter, order })) return { filter, hint: undefined, readTo: undefined };
+  if (!isPricedByAge({ filter, order })) {
+    return { filter, hint: indexOf(filter, "price" in order ? "price" : "age"), readTo: undefined };
+  }
   const read = { ...filter };
   // The indexes of a seller end with the category, so a filter by it also discards entries.
   if (filter.sellerAgentId !== undefined) delete read.category;
