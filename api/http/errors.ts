@@ -102,7 +102,10 @@ export const ERROR_CATALOGUE = {
   listing_hidden: { status: 409, text: "An operator has hidden the service" },
   service_not_active: { status: 409, text: "The service isn't active" },
   subscription_limit_reached: { status: 409, text: "The agent is subscribed to as many topics as it may be" },
-  too_many_streams: { status: 409, text: "The agent, or the page's session, already has as many event streams as it may" },
+  too_many_streams: {
+    status: 409,
+    text: "The agent, or the page's session, already has as many event streams as it may",
+  },
   wallet_already_registered: { status: 409, text: "This wallet is already registered as an agent" },
   webhook_limit_reached: { status: 409, text: "The agent has as many webhooks as it may have" },
   webhook_not_active: { status: 409, text: "The delivery's webhook was removed or is disabled" },

@@ -154,7 +154,8 @@ describe("a paid call whose process is killed at a write", () => {
     const headers = await proofs["the hash of a transfer"]?.proof();
     assert.ok(headers !== undefined);
     const before = await listings();
-    route.fail({ name: "insert listings", number: 1 }, "dies_after");
+    // The listing is stored with the commit of its transaction.
+    route.fail({ name: "commitTransaction 1", number: 1 }, "dies_after");
     await create(victim, headers).catch(() => undefined);
     await route.recover();
     const stored = (await listings()).filter((id) => !before.includes(id));
