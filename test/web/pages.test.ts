@@ -13,7 +13,7 @@ import type { CheckoutData, Market } from "../fixtures/deals.ts";
 import { limitsWith } from "../fixtures/limits.ts";
 import { randomMarket, storeMarket } from "../fixtures/market.ts";
 import { buildPages } from "../fixtures/page-bundle.ts";
-import { assertAccessible, assertFits, DESKTOP, isAlive } from "../fixtures/page-checks.ts";
+import { assertShown, DESKTOP, isAlive } from "../fixtures/page-checks.ts";
 import { seededRandom } from "../fixtures/random.ts";
 import { openChain } from "../fixtures/stack.ts";
 import { until } from "../fixtures/until.ts";
@@ -135,14 +135,7 @@ describe("the web pages in a browser", () => {
     for (const colorScheme of ["light", "dark"] as const) {
       it(`show the ${name} page without a fault, accessibly and in every width, ${colorScheme}`, async () => {
         const path = paths()[name] ?? "";
-        await on(
-          path,
-          async (page) => {
-            await assertAccessible(page, path);
-            await assertFits(page, path);
-          },
-          { colorScheme },
-        );
+        await on(path, (page) => assertShown(page, path), { colorScheme });
       });
     }
   }

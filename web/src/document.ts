@@ -46,7 +46,7 @@ export function htmlDocument({ head, address, body, facts, state, site, icon, sh
     ...(canonical === undefined
       ? ['<meta name="robots" content="noindex">']
       : [`<link rel="canonical" href="${canonical}">`, `<meta property="og:url" content="${canonical}">`]),
-    // A search is shared too.
+    // People share links to searches as well, so these stand on every page.
     `<meta property="og:title" content="${title}">`,
     `<meta property="og:description" content="${description}">`,
     '<meta property="og:type" content="website">',

@@ -8,16 +8,39 @@ export async function readAnswers(requests: Readonly<Record<string, ApiRequest>>
   return Object.fromEntries(await Promise.all(asked));
 }
 
-/** Asks the API once. Without an answer, or once the signal aborts, the status is 0. */
-export async function readAnswer(request: ApiRequest, aborted?: AbortSignal): Promise<Answer> {
+/** Asks the API once, as anyone. Without an answer, or once the signal aborts, the status is 0. */
+export function readAnswer(request: ApiRequest, aborted?: AbortSignal): Promise<Answer> {
   const { path, body } = typeof request === "string" ? { path: request } : request;
-  const limit = AbortSignal.timeout(LIMIT_MS);
+  const method = body === undefined ? "GET" : "POST";
+  return send(path, { method, body, credentials: "omit", limitMs: LIMIT_MS, aborted });
+}
+
+/** A request as it is sent. */
+export interface Sending {
+  method: string;
+  /** Sent as JSON; undefined for a request without a body. */
+  body: unknown;
+  headers?: Readonly<Record<string, string>>;
+  credentials: "omit" | "same-origin";
+  /** How long the answer may take, in milliseconds. */
+  limitMs: number;
+  aborted: AbortSignal | undefined;
+}
+
+/** Sends a request to the API. Without an answer, or once the signal aborts, the status is 0. */
+export async function send(
+  path: string,
+  { method, body, headers = {}, credentials, limitMs, aborted }: Sending,
+): Promise<Answer> {
+  const limit = AbortSignal.timeout(limitMs);
+  const content: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
   try {
     const response = await fetch(path, {
-      headers: { accept: "application/json", ...(body === undefined ? {} : { "content-type": "application/json" }) },
-      credentials: "omit",
+      method,
+      headers: { accept: "application/json", ...content, ...headers },
+      credentials,
       signal: aborted === undefined ? limit : AbortSignal.any([limit, aborted]),
-      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const retryAfter = response.headers.get("retry-after");
     return {

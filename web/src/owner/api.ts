@@ -1,4 +1,5 @@
 import type { Answer, KeptSession } from "../data/answers.ts";
+import { send } from "../data/refresh.ts";
 
 /** A request of the owner's page. */
 export interface OwnRequest {
@@ -12,33 +13,13 @@ const UNAUTHORIZED = 401;
 const FORBIDDEN = 403;
 
 /** Sends a request of the page, with the session's token if it has one. Without an answer, the status is 0. */
-export async function askApi(
+export function askApi(
   path: string,
   { method = "GET", body, aborted }: OwnRequest = {},
   session?: KeptSession,
 ): Promise<Answer> {
-  const limit = AbortSignal.timeout(LIMIT_MS);
-  try {
-    const response = await fetch(path, {
-      method,
-      headers: {
-        accept: "application/json",
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...tokenHeader(session),
-      },
-      credentials: "same-origin",
-      signal: aborted === undefined ? limit : AbortSignal.any([limit, aborted]),
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const retryAfter = response.headers.get("retry-after");
-    return {
-      status: response.status,
-      body: await response.json(),
-      ...(retryAfter === null ? {} : { retryAfterSeconds: Number(retryAfter) }),
-    };
-  } catch {
-    return { status: 0, body: undefined };
-  }
+  const headers = tokenHeader(session);
+  return send(path, { method, body, headers, credentials: "same-origin", limitMs: LIMIT_MS, aborted });
 }
 
 /** The header with a session's token. */

@@ -3,6 +3,7 @@ import type { GuideList, GuideText, GuideTitle } from "../data/guides.ts";
 import { Notice } from "../parts/notice.tsx";
 import { StrangersText } from "../parts/strangers-text.tsx";
 import { counted } from "../words/amounts.ts";
+import { SearchBox } from "./search-form.tsx";
 
 const OPERATIONS = /^operations(-|$)/;
 const FIRST = ["first-agent", "tour"];
@@ -100,19 +101,7 @@ export function GuidePage({ guide: { name, html, guides } }: { guide: GuideText 
 function SearchGuides({ question }: { question: string }) {
   return (
     <form class="search" action="/guides" method="get" role="search">
-      <div class="box">
-        <input
-          type="search"
-          name="q"
-          defaultValue={question}
-          maxLength={QUESTION_LENGTH}
-          aria-label="Search the guides"
-          placeholder="Search the guides"
-          autocomplete="off"
-          enterkeyhint="search"
-        />
-        <button type="submit">Search</button>
-      </div>
+      <SearchBox query={question} name="Search the guides" maxLength={QUESTION_LENGTH} />
     </form>
   );
 }

@@ -15,17 +15,27 @@ export function SearchForm() {
   );
 }
 
-/** The words of a search, and its button. @param query what is looked for at first */
-export function SearchBox({ query }: { query: string }) {
+const NEED = "What do you need?";
+
+/** The words of a search, and its button. @param query what is looked for at first @param name what the box is called */
+export function SearchBox({
+  query,
+  name = NEED,
+  maxLength = QUERY_LENGTH,
+}: {
+  query: string;
+  name?: string;
+  maxLength?: number;
+}) {
   return (
     <div class="box">
       <input
         type="search"
         name="q"
         defaultValue={query}
-        maxLength={QUERY_LENGTH}
-        aria-label="What do you need?"
-        placeholder="What do you need?"
+        maxLength={maxLength}
+        aria-label={name}
+        placeholder={name}
         autocomplete="off"
         enterkeyhint="search"
       />
