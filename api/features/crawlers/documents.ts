@@ -3,7 +3,7 @@ import type { PreparedText } from "../../http/prepared-text.ts";
 import type { PublishedListings } from "../listings/published.ts";
 import { describeApis } from "./api-catalog.ts";
 import { describeFeed, FEED_ENTRIES } from "./feed.ts";
-import { Kept } from "./kept.ts";
+import { Kept } from "../../lib/kept.ts";
 import { describeRobots } from "./robots.ts";
 import { describeSitemapIndex, describeSitemapPage, MAX_LISTED } from "./sitemap.ts";
 import type { Site } from "./sitemap.ts";

@@ -7,6 +7,7 @@ import type { Network } from "../../config/constants.ts";
 import type { RawResult } from "../../http/define-route.ts";
 import { ApiError } from "../../http/errors.ts";
 import { encodeCursor } from "../../http/query-params.ts";
+import { Kept } from "../../lib/kept.ts";
 import { withTimeout } from "../../lib/timeout.ts";
 import { marketAnswer, readMarketFigures } from "../analytics/market-answer.ts";
 import type { MarketModel } from "../analytics/market-model.ts";
@@ -50,9 +51,15 @@ export interface PublicMarketTimings {
   publicAnswerMs: number;
   /** Of what moves with each block: deals and the status. */
   publicBlockMs: number;
+  /** Of what the status was in the last hours. A record comes each minute. */
+  publicHistoryMs: number;
 }
 
-export const PUBLIC_MARKET_TIMINGS: PublicMarketTimings = { publicAnswerMs: 5_000, publicBlockMs: 2_000 };
+export const PUBLIC_MARKET_TIMINGS: PublicMarketTimings = {
+  publicAnswerMs: 5_000,
+  publicBlockMs: 2_000,
+  publicHistoryMs: 20_000,
+};
 
 /** Answers that are kept. A page of a hundred long listings has a megabyte, anything else some kilobytes. */
 const MOST_LISTS = 30;
@@ -73,6 +80,7 @@ export class PublicMarket {
   readonly #disputes: CachedAnswers<typeof disputesAnswer>;
   readonly #deals: CachedAnswers<typeof dealAnswer>;
   readonly #status: CachedAnswers<typeof statusAnswer>;
+  readonly #history: Kept<Awaited<ReturnType<typeof readStatusHistory>>>;
 
   constructor(options: PublicMarketOptions) {
     this.#options = options;
@@ -85,6 +93,9 @@ export class PublicMarket {
     const blockMs = options.timings.publicBlockMs;
     this.#deals = new CachedAnswers({ schema: dealAnswer, maxAgeMs: blockMs, maxEntries: MOST_ENTRIES });
     this.#status = new CachedAnswers({ schema: statusAnswer, maxAgeMs: blockMs, maxEntries: 1 });
+    const { minutes, now, timings } = options;
+    const readHistory = () => readStatusHistory(minutes, now());
+    this.#history = new Kept(() => withTimeout("status history", HISTORY_MS, readHistory), timings.publicHistoryMs);
   }
 
   figures(query: z.output<typeof figuresQuery>, requested: IncomingHttpHeaders): Promise<RawResult> {
@@ -124,12 +135,9 @@ export class PublicMarket {
 
   status(requested: IncomingHttpHeaders): Promise<RawResult> {
     return this.#status.answer("", requested, async () => {
-      const { minutes, now } = this.#options;
       const status = await readPublicStatus(this.#options);
-      const read = () => readStatusHistory(minutes, now());
       // Without the database the rest is still told.
-      const history =
-        status.database === "ok" ? await withTimeout("status history", HISTORY_MS, read).catch(() => null) : null;
+      const history = status.database === "ok" ? await this.#history.get().catch(() => null) : null;
       return { success: true, data: { ...status, history } };
     });
   }

@@ -1,6 +1,6 @@
 import { assert } from "chai";
 
-import { Kept } from "../../../api/features/crawlers/kept.ts";
+import { Kept } from "../../../api/lib/kept.ts";
 
 describe("a kept document", () => {
   it("is read once for all who ask at the same time, and again when it is too old", async () => {

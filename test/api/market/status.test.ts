@@ -99,7 +99,7 @@ describe("GET /api/v1/market/status", () => {
     const clock = movedClock();
     const api = await startTestApi({
       clock,
-      timings: { publicBlockMs: 0 },
+      timings: { publicBlockMs: 0, publicHistoryMs: 0 },
       oneProcess: "the clock of one process is moved",
     });
     try {
