@@ -55,7 +55,7 @@ const guideList = defineRoute({
   name: "guides.list",
   scope: "none",
   ...forPeople,
-  // Each search is made anew.
+  // A search costs the service some work.
   limitClass: "keyless",
   path: "/guides",
   summary: "The guides as a web page, and a search in them",

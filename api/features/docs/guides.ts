@@ -208,7 +208,7 @@ function sectionsOf(tokens: readonly Token[], { name, title }: GuideTitle): Guid
   }));
 }
 
-/** The first sentence above the first part of a guide; empty if there is no text. */
+/** The first sentence of a guide's introduction; empty without one. */
 function firstSentence(tokens: readonly Token[]): string {
   const part = tokens.findIndex(({ type, tag }) => type === "heading_open" && tag === "h2");
   const above = part < 0 ? tokens : tokens.slice(0, part);
