@@ -182,7 +182,6 @@ const WIRING: {
   }),
   checkout: ({ listings, kya, criteria, approvals }) => ({
     findListing: (serviceId) => listings.listings.get(serviceId),
-    isHidden: (serviceId, session) => listings.listings.isHidden(serviceId, session),
     kyaLevelOf: (agentId) => kya.levels.readLevel(agentId),
     evaluator: criteria.evaluator,
     approvals: approvals.services.approvals,

@@ -1,4 +1,4 @@
-import type { ClientSession, Connection } from "mongoose";
+import type { Connection } from "mongoose";
 
 import type { ChainClient } from "../../chain/chain-client.ts";
 import type { KyaLevel, Network } from "../../config/constants.ts";
@@ -27,7 +27,6 @@ export interface CheckoutModuleDeps {
   timings: { readWaitMs: number };
   /** @throws ApiError `not_found` */
   findListing: (serviceId: string) => Promise<Listing>;
-  isHidden: (serviceId: string, session: ClientSession) => Promise<boolean>;
   kyaLevelOf: (agentId: string) => Promise<KyaLevel>;
   evaluator: CriteriaEvaluator;
   approvals: Pick<Approvals, "ask">;

@@ -49,8 +49,6 @@ export interface CheckedOut {
 export interface CheckoutOptions {
   /** @throws ApiError `not_found` */
   findListing: (serviceId: string) => Promise<Listing>;
-  /** Whether an operator hides a listing, as a deal's database transaction sees it. */
-  isHidden: (serviceId: string, session: ClientSession) => Promise<boolean>;
   gate: Pick<TradeGate, "pass">;
   kyaLevelOf: (agentId: string) => Promise<KyaLevel>;
   evaluator: CriteriaEvaluator;
@@ -130,15 +128,11 @@ export function createCheckoutService(options: CheckoutOptions) {
   }
 
   /**
-   * Stores a deal in a database transaction that also counts it against the mandate of the buyer's key, if it has one. A
-   * decision of an operator about its listing or parties comes before that transaction, which then fails, or after it.
-   * @throws ApiError `agent_suspended`, `listing_hidden`, `mandate_exceeded`; ApprovalNeededError
+   * Stores a deal in a database transaction that also counts it against the mandate of the buyer's key, if it has one.
+   * @throws ApiError `mandate_exceeded`; ApprovalNeededError
    */
   function counting(buyer: Caller, spending: Spending, requestHash: `0x${string}`) {
     return async (record: TransactionRecord, session: ClientSession): Promise<void> => {
-      await gate.pass({ buyerAgentId: buyer.agentId, sellerAgentId: record.sellerAgentId ?? "" }, session);
-      // A checkout has a listing, and hiding one takes the turns of its seller.
-      if (await options.isHidden(record.serviceId ?? "", session)) throw new ApiError("listing_hidden");
       const order = { requestHash, transactionId: record._id };
       const mandate = actsByMandate(buyer)
         ? { mandate: await ledger.reserve(buyer.keyId, spending, record.createdAt, session, order) }
@@ -266,7 +260,9 @@ export function createCheckoutService(options: CheckoutOptions) {
       return approved(buyer, { ...request, spending }, async () => {
         if (purchase === undefined) {
           const other = await storedFirst(record, () =>
-            withTransaction(connection, (session) => insert(record, session)),
+            actsByMandate(buyer)
+              ? withTransaction(connection, (session) => insert(record, session))
+              : transactions.create([record]),
           );
           return other ?? created;
         }

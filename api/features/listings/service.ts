@@ -1,6 +1,6 @@
 import BigNumber from "bignumber.js";
 import { Types } from "mongoose";
-import type { ClientSession, Connection } from "mongoose";
+import type { Connection } from "mongoose";
 import type { z } from "zod";
 
 import { isDuplicateKey, withTransaction } from "../../db/connection.ts";
@@ -115,12 +115,6 @@ export class ListingService {
   /** @throws ApiError `not_found` */
   async get(id: string): Promise<Listing> {
     return toListing(await this.#find(id));
-  }
-
-  /** Whether an operator hides a listing itself. */
-  async isHidden(id: string, session: ClientSession): Promise<boolean> {
-    const hidden = { _id: id, "moderation.decisionId": { $exists: true } };
-    return (await this.#deps.listings.exists(hidden).session(session)) !== null;
   }
 
   /** A listing as an agent may read it: a hidden one exists for its seller alone. @throws ApiError `not_found` */

@@ -22,7 +22,7 @@ export interface DecisionDeps {
   decisions: DecisionModel;
   agents: AgentModels["agents"];
   listings: ListingModel;
-  gate: Pick<TradeGate, "takeAllTurns">;
+  gate: Pick<TradeGate, "takeTurn">;
   recorder: Pick<EventRecorder, "record">;
   clock: Clock;
 }
@@ -122,7 +122,7 @@ export function createDecisions({ connection, decisions, agents, listings, gate,
   return {
     /**
      * Hides, suspends or restores, with the event for the agent, in one transaction. What stands already is left as it is,
-     * with the decision that made it so. Two decisions at once conflict in the database, and so do a decision and a checkout.
+     * with the decision that made it so. Two decisions about one seller conflict in the database, and so does a new listing.
      * @throws ApiError `not_found`, `not_moderated`
      */
     async decide(request: DecisionRequest, requestId: string, operation: Operation): Promise<DecisionRecord> {
@@ -135,7 +135,7 @@ export function createDecisions({ connection, decisions, agents, listings, gate,
         const stands = await standing(request, subject, session);
         if (stands !== undefined) return stands;
         const { agentId, inForce } = subject;
-        await gate.takeAllTurns(agentId, session);
+        await gate.takeTurn(agentId, session);
         const ends = isRestoration(request.action) ? (inForce ?? null) : null;
         const decision: DecisionRecord = { _id, ...request, agentId, ends, by: "operator", requestId, at };
         await decisions.create([decision], { session });

@@ -8,17 +8,17 @@ const RACES = ["moderation/races.test.ts"];
 /** Faults in what operators decide about listings and agents. */
 export const MODERATION_FAULTS: ApiMutant[] = [
   {
-    fault: "a checkout overtakes a suspension",
+    fault: "a suspended seller goes on dealing",
     file: GATE,
-    from: "if (session !== undefined) await takeTurn([buyerAgentId, sellerAgentId], session);",
-    to: "void takeTurn;",
-    tests: RACES,
+    from: "{ $in: [buyerAgentId, sellerAgentId] }",
+    to: "{ $in: [buyerAgentId] }",
+    tests: TESTS,
   },
   {
-    fault: "a checkout overtakes a suspension in all slots but one",
+    fault: "a new listing overtakes its seller's suspension",
     file: GATE,
-    from: "Array.from({ length: SLOTS }, (_, slot) => `${agentId}:${slot}`);",
-    to: "[`${agentId}:0`];",
+    from: "await takeTurn(agentId, session);\n      return",
+    to: "return",
     tests: RACES,
   },
   {
