@@ -56,10 +56,13 @@ export class StatusRecorder {
 
   constructor(deps: StatusRecorderDeps) {
     this.#deps = deps;
+    // A service that is being started may be down for some seconds: a process begins with its first whole minute.
+    let isFirst = true;
     this.loop = repeat({
       name: "market.recordStatus",
       step: async () => {
-        await this.step();
+        if (!isFirst) await this.step();
+        isFirst = false;
         return MINUTE_MS - (deps.now().getTime() % MINUTE_MS);
       },
       retry: RETRY,
