@@ -187,10 +187,12 @@ const WIRING: {
     approvals: approvals.services.approvals,
   }),
   approvals: ({ events }) => ({ recorder: events.recorder }),
-  moderation: ({ agents, events, listings }) => ({
+  moderation: ({ agents, events, limits, listings, messages }) => ({
     agents: agents.models.agents,
     listings: listings.models.listings,
     recorder: events.recorder,
+    countCall: limits.countCall,
+    findReceived: (agentId, messageId) => messages.findReceived(agentId, messageId),
   }),
   transactions: ({ events, listings, webhooks }, { env }) => ({
     recorder: events.recorder,

@@ -24,7 +24,7 @@ const funding = { txHash: text, network, escrowId: text };
 const fullWindow = z
   .object({
     window: z
-      .enum([...(Object.keys(RATE_LIMITS) as RateClass[]), "eventStreams", "faucet", "sandbox"])
+      .enum([...(Object.keys(RATE_LIMITS) as RateClass[]), "eventStreams", "faucet", "sandbox", "reports"])
       .meta({ description: "Class of the calls that share the window" }),
     countedBy: z.enum(["address", "key", "agent", "wallet"]).meta({ description: "Whose calls it counts" }),
     limit: z.int(),
@@ -136,6 +136,8 @@ export const ERROR_DETAILS = {
   looks_like_a_repeat: z.object({ transactionId: text, escrowId: text, intentId: text, status }),
   approval_limit_reached: z.object({ limit: z.int() }),
   approval_not_open: z.object({ status: text.meta({ description: "The approval's" }) }),
+  report_not_open: z.object({ state: text.meta({ description: "The report's" }) }),
+  appeal_not_open: z.object({ state: text.meta({ description: "The appeal's" }) }),
   mandate_limit_reached: z.object({ limit: z.int() }),
   session_limit_reached: z.object({ limit: z.int() }),
   sign_in_needs_https: z.object({ publicUrl: text }),

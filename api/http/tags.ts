@@ -17,6 +17,7 @@ export const TAGS = {
   Market: "What anyone may see of the market, without a key.",
   Memory: "A key-value store with versions, expiry and search by meaning.",
   Messages: "Messages to an agent or a topic, which may be encrypted end to end.",
+  Moderation: "Reports to the operator, its decisions, and appeals against them.",
   Networks: "The settlement networks with their contracts and tokens.",
   Payments: "Prepaid packs of calls, paid by x402.",
   Services: "What sellers offer.",

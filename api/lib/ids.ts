@@ -2,7 +2,22 @@ import { createHash, randomBytes } from "node:crypto";
 
 /** Prefixes of record ids: `agt_` an agent, `lst_` a listing, `txn_` a transaction, `req_` a request and so on. */
 export type IdPrefix =
-  "agt" | "key" | "lst" | "txn" | "whk" | "dlv" | "req" | "adm" | "kya" | "evi" | "msg" | "mem" | "apr" | "ses" | "dec";
+  | "agt"
+  | "key"
+  | "lst"
+  | "txn"
+  | "whk"
+  | "dlv"
+  | "req"
+  | "adm"
+  | "kya"
+  | "evi"
+  | "msg"
+  | "mem"
+  | "apr"
+  | "ses"
+  | "dec"
+  | "rpt";
 
 const RANDOM_BYTES = 10;
 

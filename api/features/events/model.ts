@@ -28,6 +28,7 @@ export const EVENT_TYPES = [
   "listing.restored",
   "agent.suspended",
   "agent.restored",
+  "appeal.answered",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

@@ -3,10 +3,10 @@ import type { CountCall } from "./client-windows.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** A window of an hour that only some routes of the local stack have. */
+/** A window of an hour that only some routes have. */
 export interface HourWindow {
-  window: "faucet" | "sandbox";
-  countedBy: "address" | "wallet";
+  window: "faucet" | "sandbox" | "reports";
+  countedBy: "address" | "wallet" | "agent";
   /** Whose calls it counts; unique among all windows. */
   id: string;
   limit: number;

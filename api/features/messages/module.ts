@@ -48,6 +48,7 @@ export const messagesModule = defineFeature({
     const reader = new MessageReader(connection, models, clock);
     const messagesOf: MessageReader["readByTransaction"] = (transactionId, agentId, limit) =>
       reader.readByTransaction(transactionId, agentId, limit);
+    const findReceived: MessageReader["findReceived"] = (agentId, messageId) => reader.findReceived(agentId, messageId);
     const intents = createIntents(connection);
     const sender = new MessageSender({ connection, intents, models, reader, recorder, clock, ...lookups });
     const fanOut = new FanOut({ connection, models, recorder, clock, log, timings, processId });
@@ -71,6 +72,6 @@ export const messagesModule = defineFeature({
       },
     ];
     const loops = [fanOut.loop];
-    return { services, models, jobs, loops, fanOut, expireMessages, messagesOf };
+    return { services, models, jobs, loops, fanOut, expireMessages, messagesOf, findReceived };
   },
 });

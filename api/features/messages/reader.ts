@@ -75,6 +75,16 @@ export class MessageReader {
     return { message, readAt: entry?.readAt ?? null };
   }
 
+  /** A message that an agent has received. @throws ApiError `not_found` */
+  async findReceived(agentId: string, messageId: string): Promise<MessageRecord> {
+    const [message, entry] = await Promise.all([
+      this.#messages.findById(messageId).lean(),
+      this.#inboxEntries.exists({ _id: inboxEntryId(messageId, agentId) }),
+    ]);
+    if (message === null || entry === null) throw new ApiError("not_found", { details: { messageId } });
+    return message;
+  }
+
   /** The caller's inbox or its sent messages, newest first. */
   async list(agentId: string, query: ListQuery): Promise<Page<ReadMessage>> {
     if (query.box === "inbox") return this.#listInbox(agentId, query);

@@ -6,33 +6,25 @@ import { ApiError } from "../../http/errors.ts";
 import type { Operation } from "../../http/operation.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Moderation } from "../agents/moderation.ts";
-import type { AgentModels } from "../agents/model.ts";
 import type { TradeGate } from "../agents/trade-gate.ts";
 import type { EventType } from "../events/model.ts";
 import type { Announcement, EventRecorder } from "../events/recorder.ts";
-import type { ListingModel } from "../listings/model.ts";
+import type { Appeals } from "./appeals.ts";
 import type { DecisionModel, DecisionRecord, ModerationAction } from "./model.ts";
+import { findSubject } from "./subjects.ts";
+import type { Subject, SubjectModels } from "./subjects.ts";
 
 /** A decision as an operator asks for it. */
 export type DecisionRequest = Pick<DecisionRecord, "action" | "subjectType" | "subjectId" | "reason" | "text">;
 
 /** Dependencies of the decisions. */
-export interface DecisionDeps {
+export interface DecisionDeps extends SubjectModels {
   connection: Connection;
   decisions: DecisionModel;
-  agents: AgentModels["agents"];
-  listings: ListingModel;
+  appeals: Pick<Appeals, "grant">;
   gate: Pick<TradeGate, "takeTurn">;
   recorder: Pick<EventRecorder, "record">;
   clock: Clock;
-}
-
-/** A listing or an agent as a decision finds it. */
-interface Subject {
-  /** The agent that a decision about it concerns. */
-  agentId: string;
-  /** The decision in force. */
-  inForce: string | undefined;
 }
 
 const EVENTS: Readonly<Record<DecisionRecord["subjectType"], Readonly<Record<"start" | "end", EventType>>>> = {
@@ -72,18 +64,8 @@ function announcementOf({
 }
 
 /** An operator's decisions about listings and agents. They change no deal, payload or money (decision 59). */
-export function createDecisions({ connection, decisions, agents, listings, gate, recorder, clock }: DecisionDeps) {
-  /** @throws ApiError `not_found` */
-  async function find({ subjectType, subjectId }: DecisionRequest, session: ClientSession): Promise<Subject> {
-    if (subjectType === "agent") {
-      const agent = await agents.findById(subjectId, { moderation: 1 }, { session }).lean();
-      if (agent === null) throw new ApiError("not_found", { details: { agentId: subjectId } });
-      return { agentId: agent._id, inForce: agent.moderation?.decisionId };
-    }
-    const listing = await listings.findById(subjectId, { sellerAgentId: 1, moderation: 1 }, { session }).lean();
-    if (listing === null) throw new ApiError("not_found", { details: { serviceId: subjectId } });
-    return { agentId: listing.sellerAgentId, inForce: listing.moderation?.decisionId };
-  }
+export function createDecisions(deps: DecisionDeps) {
+  const { connection, decisions, appeals, agents, listings, gate, recorder, clock } = deps;
 
   /** Writes a decision on its subject, and a suspension on each of the agent's listings. */
   async function apply(
@@ -121,8 +103,9 @@ export function createDecisions({ connection, decisions, agents, listings, gate,
 
   return {
     /**
-     * Hides, suspends or restores, with the event for the agent, in one transaction. What stands already is left as it is,
-     * with the decision that made it so. Two decisions about one seller conflict in the database, and so does a new listing.
+     * Hides, suspends or restores, with the event for the agent, in one transaction. A restoration grants an open appeal. What
+     * stands already is left as it is, with the decision that made it so. Two decisions about one seller conflict in the
+     * database, and so does a new listing.
      * @throws ApiError `not_found`, `not_moderated`
      */
     async decide(request: DecisionRequest, requestId: string, operation: Operation): Promise<DecisionRecord> {
@@ -131,7 +114,7 @@ export function createDecisions({ connection, decisions, agents, listings, gate,
       return withTransaction(connection, async (session) => {
         const made = operation.isRepeatable ? await decisions.findById(_id, null, { session }).lean() : null;
         if (made !== null) return made;
-        const subject = await find(request, session);
+        const subject = await findSubject(deps, request, session);
         const stands = await standing(request, subject, session);
         if (stands !== undefined) return stands;
         const { agentId, inForce } = subject;
@@ -141,6 +124,7 @@ export function createDecisions({ connection, decisions, agents, listings, gate,
         await decisions.create([decision], { session });
         await apply(decision, session);
         await recorder.record([announcementOf(decision)], session);
+        await appeals.grant(decision, session);
         return decision;
       });
     },

@@ -11,7 +11,8 @@ export interface ModerationDeps {
   decisions: Decisions;
 }
 
-const asAdmin = {
+/** What the routes of operators have in common. */
+export const asAdmin = {
   scope: "none",
   path: "/api/v1/admin/moderation",
   tag: "Admin",

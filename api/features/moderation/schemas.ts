@@ -6,13 +6,14 @@ import { MODERATION_REASONS } from "../agents/moderation.ts";
 import { DECISION_REASONS, MODERATION_ACTIONS, RESTORE_REASONS, SUBJECT_TYPES } from "./model.ts";
 import type { DecisionRecord } from "./model.ts";
 
-const TEXT_MAX_LENGTH = 1_000;
+/** Characters of a text of moderation. */
+export const TEXT_MAX_LENGTH = 1_000;
 const ID_MAX_LENGTH = 64;
 
-const idSchema = z.string().min(1).max(ID_MAX_LENGTH);
-const subjectOf = <const Types extends readonly (typeof SUBJECT_TYPES)[number][]>(types: Types) =>
+export const idSchema = z.string().min(1).max(ID_MAX_LENGTH);
+export const subjectOf = <const Types extends readonly string[]>(types: Types) =>
   z.strictObject({ type: z.enum(types), id: idSchema });
-const words = textSchema({ kind: "longText", max: TEXT_MAX_LENGTH }).meta({
+export const wordsSchema = textSchema({ kind: "longText", max: TEXT_MAX_LENGTH }).meta({
   description: "For the agent that it concerns",
 });
 
@@ -23,19 +24,19 @@ export const decisionBody = z
       subject: subjectOf(["listing"]),
       action: z.literal("hide"),
       reason: z.enum(MODERATION_REASONS),
-      text: words,
+      text: wordsSchema,
     }),
     z.strictObject({
       subject: subjectOf(["agent"]),
       action: z.literal("suspend"),
       reason: z.enum(MODERATION_REASONS),
-      text: words,
+      text: wordsSchema,
     }),
     z.strictObject({
       subject: subjectOf(SUBJECT_TYPES),
       action: z.literal("restore"),
       reason: z.enum(RESTORE_REASONS),
-      text: words,
+      text: wordsSchema,
     }),
   ])
   .meta({ id: "ModerationRequest" });

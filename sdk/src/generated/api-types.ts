@@ -346,6 +346,23 @@ export type GrantRequest = {
   signature: string;
 };
 
+export type ReportRequest = {
+  subject: {
+    type: "listing" | "agent" | "message";
+    id: string;
+  };
+  reason: "fraud" | "illegal" | "harmful" | "infringement" | "spam" | "other";
+  text?: LongText;
+};
+
+export type AppealRequest = {
+  decisionId: string;
+  /**
+   * For the operator
+   */
+  text: LongText;
+};
+
 export type FundRequest = {
   txHash: Bytes32;
 };
@@ -430,7 +447,8 @@ export type EventType =
   | "listing.hidden"
   | "listing.restored"
   | "agent.suspended"
-  | "agent.restored";
+  | "agent.restored"
+  | "appeal.answered";
 
 export type MemoryRequest = {
   /**
@@ -720,7 +738,8 @@ export type FullWindow = {
     | "dispute"
     | "eventStreams"
     | "faucet"
-    | "sandbox";
+    | "sandbox"
+    | "reports";
   /**
    * Whose calls it counts
    */
@@ -2126,6 +2145,82 @@ export type ApprovalNotOpenError = {
      */
     status: string;
   };
+};
+
+export type ReportAnswer = {
+  success: true;
+  data: Report;
+};
+
+export type Report = {
+  id: string;
+  subject: {
+    type: "listing" | "agent" | "message";
+    id: string;
+  };
+  reason: "fraud" | "illegal" | "harmful" | "infringement" | "spam" | "other";
+  text: string | null;
+  state: "open" | "dismissed" | "acted";
+  at: string;
+};
+
+export type SelfReportError = {
+  success: false;
+  error: string;
+  code: "self_report";
+};
+
+export type DecisionPage = {
+  success: true;
+  data: Array<Decision>;
+  nextCursor: string | null;
+};
+
+export type Decision = {
+  id: string;
+  subject: {
+    type: "listing" | "agent";
+    id: string;
+  };
+  state: "hidden" | "suspended" | "restored";
+  reason: "fraud" | "illegal" | "harmful" | "infringement" | "spam" | "other";
+  text: string;
+  at: string;
+  restored: {
+    reason: "mistake" | "appeal" | "remedied";
+    text: string;
+    at: string;
+  } | null;
+  appeal: Appeal | null;
+};
+
+export type Appeal = {
+  decisionId: string;
+  text: string;
+  state: "open" | "rejected" | "granted";
+  /**
+   * The operator's words
+   */
+  answer: string | null;
+  at: string;
+  answeredAt: string | null;
+};
+
+export type AppealAnswer = {
+  success: true;
+  data: Appeal;
+};
+
+export type AlreadyAppealedError = {
+  success: false;
+  error: string;
+  code: "already_appealed";
+};
+
+export type DecisionNotInForceError = {
+  success: false;
+  error: string;
+  code: "decision_not_in_force";
 };
 
 export type TransactionPage = {
@@ -5935,6 +6030,178 @@ export type ApprovalsGrantResponses = {
 };
 
 export type ApprovalsGrantResponse = ApprovalsGrantResponses[keyof ApprovalsGrantResponses];
+
+export type ReportsCreateData = {
+  body: ReportRequest;
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path?: never;
+  query?: never;
+  url: "/api/v1/reports";
+};
+
+export type ReportsCreateErrors = {
+  /**
+   * Bad Request
+   */
+  400: MalformedJsonError | ValidationError;
+  /**
+   * Unauthorized
+   */
+  401: RequestSignatureError | InvalidApiKeyError;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
+   * Not Found
+   */
+  404: NotFoundError;
+  /**
+   * Conflict
+   */
+  409: IdempotencyKeyReusedError | RequestInProgressError | SelfReportError;
+  /**
+   * Too Many Requests
+   */
+  429: RateLimitExceededError;
+  /**
+   * Service Unavailable
+   */
+  503: ServiceUnavailableError;
+  /**
+   * What any operation may answer
+   */
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
+};
+
+export type ReportsCreateError = ReportsCreateErrors[keyof ReportsCreateErrors];
+
+export type ReportsCreateResponses = {
+  /**
+   * Created
+   */
+  201: ReportAnswer;
+};
+
+export type ReportsCreateResponse = ReportsCreateResponses[keyof ReportsCreateResponses];
+
+export type DecisionsListData = {
+  body?: never;
+  path?: never;
+  query?: {
+    /**
+     * `nextCursor` of the previous page of the same list
+     */
+    cursor?: string;
+    /**
+     * Entries per page
+     */
+    limit?: number;
+  };
+  url: "/api/v1/moderation/decisions";
+};
+
+export type DecisionsListErrors = {
+  /**
+   * Bad Request
+   */
+  400: ValidationError;
+  /**
+   * Unauthorized
+   */
+  401: RequestSignatureError | InvalidApiKeyError;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
+   * Too Many Requests
+   */
+  429: RateLimitExceededError;
+  /**
+   * Service Unavailable
+   */
+  503: ServiceUnavailableError;
+  /**
+   * What any operation may answer
+   */
+  default: InternalError;
+};
+
+export type DecisionsListError = DecisionsListErrors[keyof DecisionsListErrors];
+
+export type DecisionsListResponses = {
+  /**
+   * OK
+   */
+  200: DecisionPage;
+};
+
+export type DecisionsListResponse = DecisionsListResponses[keyof DecisionsListResponses];
+
+export type AppealsCreateData = {
+  body: AppealRequest;
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path?: never;
+  query?: never;
+  url: "/api/v1/appeals";
+};
+
+export type AppealsCreateErrors = {
+  /**
+   * Bad Request
+   */
+  400: MalformedJsonError | ValidationError;
+  /**
+   * Unauthorized
+   */
+  401: RequestSignatureError | InvalidApiKeyError;
+  /**
+   * Forbidden
+   */
+  403: ScopeNotGrantedError;
+  /**
+   * Not Found
+   */
+  404: NotFoundError;
+  /**
+   * Conflict
+   */
+  409: AlreadyAppealedError | DecisionNotInForceError | IdempotencyKeyReusedError | RequestInProgressError;
+  /**
+   * Too Many Requests
+   */
+  429: RateLimitExceededError;
+  /**
+   * Service Unavailable
+   */
+  503: ServiceUnavailableError;
+  /**
+   * What any operation may answer
+   */
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
+};
+
+export type AppealsCreateError = AppealsCreateErrors[keyof AppealsCreateErrors];
+
+export type AppealsCreateResponses = {
+  /**
+   * Created
+   */
+  201: AppealAnswer;
+};
+
+export type AppealsCreateResponse = AppealsCreateResponses[keyof AppealsCreateResponses];
 
 export type TransactionsListData = {
   body?: never;

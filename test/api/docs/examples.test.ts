@@ -6,16 +6,19 @@ import { assert } from "chai";
 import { AGREEMENT_TYPES, agreementDomain } from "../../../api/chain/agreement.ts";
 import { routes } from "../../../api/app.ts";
 import { ANSWER_EXAMPLES } from "../../../api/http/examples.ts";
+import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
 import { grantBody } from "../../fixtures/approvals.ts";
 import { createEscrow } from "../../fixtures/deals.ts";
 import type { CheckoutData } from "../../fixtures/deals.ts";
 import { DESCRIPTIONS, LONG_NAMES, operationsOf } from "../../fixtures/description.ts";
 import { Court } from "../../fixtures/disputes.ts";
+import { AS_ADMIN } from "../../fixtures/environment.ts";
 import { ExampleRecorder, exampleOf, resolved, shapeFault } from "../../fixtures/examples.ts";
 import { startMailServer, tokenOf } from "../../fixtures/mail-server.ts";
 import type { MailServer } from "../../fixtures/mail-server.ts";
 import { mandateBody, withMandate } from "../../fixtures/mandates.ts";
+import { moderationCalls } from "../../fixtures/moderation.ts";
 import { headerOfTransfer, pay, paymentSettings } from "../../fixtures/payments.ts";
 import { keyRequestBody, registrationBody } from "../../fixtures/sign-in.ts";
 import { paymentMethodBody } from "../../fixtures/statements.ts";
@@ -48,7 +51,7 @@ describe("the examples of the description", () => {
   before(async () => {
     mails = await startMailServer();
     const mail = { smtpUrl: mails.url, from: "Market <no-reply@market.test>" };
-    court = await Court.open({ env: { mail, x402: settings } });
+    court = await Court.open({ env: { mail, x402: settings, adminApiKey: ADMIN_KEY } });
     ({ api } = court);
   });
   after(async () => {
@@ -157,6 +160,19 @@ describe("the examples of the description", () => {
     const at = { id: approval.id as string };
     await ask("approvals.grant", { as: buyer, at, given: { ...(await grantBody(buyer.account, approval)) } });
     await ask("approvals.decline", { as: buyer, at });
+  });
+
+  it("report a listing, and appeal against a decision", async () => {
+    const { buyer, seller: as, market } = court;
+    const { decided } = moderationCalls(() => api);
+    recorder.name({ [market.serviceId]: "service" });
+    await ask("reports.create", { as: buyer, given: { subject: { type: "listing", id: market.serviceId } } });
+    const { id: decisionId } = await decided("hide", "listing", market.serviceId);
+    await ask("appeals.create", { as, given: { decisionId } });
+    const body = { text: "They don't." };
+    await api.request("POST", `/api/v1/admin/moderation/appeals/${decisionId}`, { ...AS_ADMIN, body });
+    await decided("restore", "listing", market.serviceId);
+    await ask("decisions.list", { as });
   });
 
   it("make a deal, from its checkout to its release", async () => {

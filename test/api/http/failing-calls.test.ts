@@ -25,6 +25,7 @@ import type { Scene } from "./body-scene.ts";
 
 const SECRET = "a-secret-that-only-the-rpc-provider-knows";
 const ANSWER_LIMIT_MS = 200;
+const REPORT = (id: string) => ({ subject: { type: "listing", id }, reason: "spam" });
 
 describe("a write while one of the calls that it waits for", () => {
   let database: FaultyRoute;
@@ -77,6 +78,15 @@ describe("a write while one of the calls that it waits for", () => {
     await api.close();
     await Promise.all([database.close(), chain.close(), subgraph.close()]);
   });
+
+  /** A new agent, suspended by a decision. */
+  async function suspended() {
+    const agent = await api.registerAgent();
+    const subject = { type: "agent", id: agent.agentId };
+    const body = { subject, action: "suspend", reason: "spam", text: "Too many offers." };
+    const decided = await api.request("POST", "/api/v1/admin/moderation", { ...AS_ADMIN, body });
+    return { ...agent, decisionId: decided.body.data.id as string };
+  }
 
   /** Writes whose case in the other tests can't succeed more than once, or doesn't get far. */
   const own: Record<string, Write["prepare"]> = {
@@ -169,6 +179,26 @@ describe("a write while one of the calls that it waits for", () => {
       const subject = { type: "agent", id: scene.stranger.agentId };
       const body = { subject, action: "suspend", reason: "spam", text: "Too many offers." };
       return ["POST", "/api/v1/admin/moderation", { ...AS_ADMIN, body }];
+    },
+    "POST reports": async () => {
+      const { apiKey: key } = await api.registerAgent();
+      return ["POST", "/api/v1/reports", { key, body: REPORT(scene.market.serviceId) }];
+    },
+    "POST admin/moderation/reports/{id}": async () => {
+      const { apiKey: key } = await api.registerAgent();
+      const filed = await api.request("POST", "/api/v1/reports", { key, body: REPORT(scene.market.serviceId) });
+      const body = { outcome: "dismissed", note: "It isn't spam." };
+      return ["POST", `/api/v1/admin/moderation/reports/${filed.body.data.id}`, { ...AS_ADMIN, body }];
+    },
+    "POST appeals": async () => {
+      const { apiKey: key, decisionId } = await suspended();
+      return ["POST", "/api/v1/appeals", { key, body: { decisionId, text: "It isn't so." } }];
+    },
+    "POST admin/moderation/appeals/{decisionId}": async () => {
+      const { apiKey: key, decisionId } = await suspended();
+      await api.request("POST", "/api/v1/appeals", { key, body: { decisionId, text: "It isn't so." } });
+      const path = `/api/v1/admin/moderation/appeals/${decisionId}`;
+      return ["POST", path, { ...AS_ADMIN, body: { text: "It is." } }];
     },
     "POST admin/disputes/{disputeId}/ruling": () => {
       const body = { outcome: "SellerPaid", rationale: "It was delivered" };

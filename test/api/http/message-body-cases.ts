@@ -16,7 +16,7 @@ const memoryFaults: FieldFaults[] = [
   ["version", [7]],
 ];
 
-/** The routes of memory, webhooks and messages. */
+/** The routes of memory, webhooks, messages and moderation. */
 export function messageCases(scene: () => Scene): BodyCase[] {
   const buyerKey = () => scene().market.buyer.apiKey;
   const sellerKey = () => scene().market.seller.apiKey;
@@ -228,6 +228,33 @@ export function messageCases(scene: () => Scene): BodyCase[] {
         ["type", [7, null, "", "x".repeat(101)]],
         ["toAgentId", [7, null, "", LONG]],
         ["payload", ["text", 7, null, []]],
+      ],
+    },
+    {
+      name: "POST reports",
+      method: "POST",
+      path: () => "/api/v1/reports",
+      key: buyerKey,
+      body: () => ({ subject: { type: "listing", id: scene().market.serviceId }, reason: "spam", text: "Again." }),
+      required: ["subject", "reason"],
+      faults: [
+        ["subject", [7, null, "lst_another", []]],
+        ["reason", [7, null, "", "rumour", LONG]],
+        ["text", texts(1_000)],
+        ["reporterId", ["agt_other"]],
+      ],
+    },
+    {
+      name: "POST appeals",
+      method: "POST",
+      path: () => "/api/v1/appeals",
+      key: sellerKey,
+      body: () => ({ decisionId: "dec_of_nobody", text: "It isn't so." }),
+      required: ["decisionId", "text"],
+      faults: [
+        ["decisionId", [7, null, "", LONG, { $ne: "" }]],
+        ["text", texts(1_000)],
+        ["agentId", ["agt_other"]],
       ],
     },
   ];

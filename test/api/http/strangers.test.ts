@@ -2,11 +2,11 @@
 import { assert } from "chai";
 
 import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
-import { assertError, assertInvalid } from "../../fixtures/api.ts";
+import { assertError, assertInvalid, listingBody } from "../../fixtures/api.ts";
 import type { Answer, TestAgent } from "../../fixtures/api.ts";
 import { Court } from "../../fixtures/disputes.ts";
 import { fieldsOfRequests } from "../../fixtures/request-fields.ts";
-import { PUBLIC_URL } from "../../fixtures/environment.ts";
+import { AS_ADMIN, PUBLIC_URL } from "../../fixtures/environment.ts";
 import { DESCRIPTIONS, operationsOf } from "../../fixtures/description.ts";
 import { changesNothing } from "../../fixtures/stored.ts";
 import { UNKNOWN_HASH } from "./body-scene.ts";
@@ -34,10 +34,13 @@ const FOR_EVERYONE: Readonly<Record<string, string>> = {
   "GET /docs/{file}": "documentation",
 };
 /** Routes of the operator, who has a key of another kind. */
-const FOR_THE_ADMIN = new Set(["POST /api/v1/admin/agents/{id}/kya", "POST /api/v1/admin/disputes/{disputeId}/ruling"]);
+const FOR_THE_ADMIN = new Set([
+  ...["POST /api/v1/admin/agents/{id}/kya", "POST /api/v1/admin/disputes/{disputeId}/ruling"],
+  ...["POST /api/v1/admin/moderation/reports/{id}", "POST /api/v1/admin/moderation/appeals/{decisionId}"],
+]);
 
 /** Query parameters and body fields that name a private record. */
-const NAMES_A_RECORD = /^(transactionId|webhookId|replyTo|after)$/;
+const NAMES_A_RECORD = /^(transactionId|webhookId|replyTo|after|decisionId|id)$/;
 const BOTH_STREAMS = ["GET /api/v1/events", "GET /api/v1/events/stream"];
 
 const operations = DESCRIPTIONS.flatMap(operationsOf).map(({ method, path }) => `${method} ${path}`);
@@ -54,6 +57,8 @@ describe("a stranger", () => {
   let secrets: string[];
   /** Of the buyer's log. */
   let eventId: string;
+  /** About a listing of the seller. */
+  let decisionId: string;
 
   before(async () => {
     court = await Court.open({ env: { adminApiKey: ADMIN_KEY } });
@@ -81,6 +86,10 @@ describe("a stranger", () => {
     eventId = events.body.data[0].id as string;
 
     const approvalId = await storeApproval(buyer);
+    const { id: hiddenId } = await create(seller, "/api/v1/services", listingBody());
+    const hiding = { subject: { type: "listing", id: hiddenId }, action: "hide", reason: "spam", text: "Again." };
+    const hidden = await api.request("POST", "/api/v1/admin/moderation", { ...AS_ADMIN, body: hiding });
+    decisionId = hidden.body.data.id as string;
 
     const ofDeal = { owner: buyer, id: dealId };
     const ofDelivered = { owner: seller, id: deliveredId };
@@ -147,6 +156,7 @@ describe("a stranger", () => {
       "PATCH /api/v1/messages/{id}": { owner: seller, id: messageId, body: { read: true } },
     };
     secrets = [dealId, deliveredId, disputeId, webhookId, deliveryId, messageId, key, statementId, keyId, approvalId];
+    secrets.push(hiddenId, decisionId);
   });
   after(() => court.close());
 
@@ -232,6 +242,8 @@ describe("a stranger", () => {
         "POST /api/v1/disputes transactionId": { transactionId: dealId, reason: "It is late" },
         "POST /api/v1/messages transactionId": { ...hello, transactionId: dealId },
         "POST /api/v1/messages replyTo": { ...hello, replyTo: messageId },
+        "POST /api/v1/reports subject.id": { subject: { type: "message", id: messageId }, reason: "spam" },
+        "POST /api/v1/appeals decisionId": { decisionId, text: "It isn't so." },
       };
       const queries: Record<string, string> = {
         ...Object.fromEntries(BOTH_STREAMS.map((route) => [`${route} transactionId`, dealId])),
