@@ -103,11 +103,11 @@ module.exports = {
     {
       name: "web-stands-on-the-sdk",
       comment:
-        "The web pages import their own files, the client's types, and the packages that they are made with; the service loads their " +
-        "bundle as a file.",
+        "The web pages import their own files, the client's types and calls, and the packages that they are made with; the service loads " +
+        "their bundle as a file.",
       severity: "error",
       from: { path: "^web/src/" },
-      to: { pathNot: "^(web/src/|sdk/src/(index|generated/api-types)\\.ts$|node_modules/preact(-render-to-string)?/)" },
+      to: { pathNot: "^(web/src/|sdk/src/(index|calls|generated/api-types)\\.ts$|node_modules/preact(-render-to-string)?/)" },
     },
     {
       name: "production-packages-only",

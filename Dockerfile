@@ -32,6 +32,8 @@ FROM node:24-bookworm-slim AS web
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
+COPY sdk/package.json sdk/
+COPY sdk/src sdk/src
 COPY web web
 COPY scripts scripts
 RUN node scripts/build-web.ts --out-dir /web

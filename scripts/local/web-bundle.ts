@@ -11,6 +11,8 @@ const WEB = join(ROOT, "web");
 const SOURCES = [
   ...["src", "tsconfig.json", "vite.config.ts"].map((name) => join(WEB, name)),
   ...["web-bundle.ts", "web-build.ts"].map((name) => join(import.meta.dirname, name)),
+  // The owner's pages encode their calls with the client.
+  join(ROOT, "sdk", "src"),
   join(ROOT, "package-lock.json"),
 ];
 

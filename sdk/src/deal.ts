@@ -1,15 +1,15 @@
-import { keccak256, stringToHex } from "viem";
 import type { Hex, TransactionReceipt } from "viem";
 import { getBlock } from "viem/actions";
 
 import { requireObject, requireUnits } from "./arguments.ts";
-import { canonicalJson, deliveryProofOf } from "./canonical-json.ts";
+import { criteriaHashOf } from "./calls.ts";
+import type { EscrowMove, EscrowState } from "./calls.ts";
+import { deliveryProofOf } from "./canonical-json.ts";
 import { DealRequests, limitsOf } from "./deal-requests.ts";
 import type { DealTerms } from "./deal-terms.ts";
 import { Dispute } from "./dispute.ts";
 import { DealEndedError, RefusedError } from "./errors.ts";
 import { EscrowContract } from "./escrow.ts";
-import type { EscrowMove, EscrowState } from "./escrow.ts";
 import type { OnFundingWarning } from "./gasless-safety.ts";
 import { signFunding } from "./gasless.ts";
 import type * as wire from "./generated/api-types.ts";
@@ -139,7 +139,7 @@ export class Deal {
    */
   async criteria(options: CallOptions = {}): Promise<Record<string, unknown>> {
     const { criteria } = await this.#requests.get<wire.TransactionsReadCriteriaResponse>("/criteria", options);
-    if (keccak256(stringToHex(canonicalJson(criteria))) !== this.terms.criteriaHash) {
+    if (criteriaHashOf(criteria) !== this.terms.criteriaHash) {
       throw new RefusedError(
         `the criteria of transaction ${this.transactionId} don't match ${this.terms.criteriaHash}`,
       );

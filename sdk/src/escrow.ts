@@ -2,50 +2,12 @@ import { erc20Abi } from "viem";
 import type { Address, Hex, TransactionReceipt } from "viem";
 import { readContract } from "viem/actions";
 
+import { toEscrow } from "./calls.ts";
+import type { Escrow, EscrowMove } from "./calls.ts";
 import { escrowAbi } from "./generated/abis.ts";
 import type { EscrowTerms, FundingAuthorization } from "./terms.ts";
 import { write } from "./wallet.ts";
 import type { ReceiptOptions, Wallet } from "./wallet.ts";
-
-/** States of an escrow. The position in the list is the code on chain. */
-export const ESCROW_STATES = [
-  "None",
-  "Funded",
-  "Delivered",
-  "Released",
-  "Refunded",
-  "Disputed",
-  "Resolved",
-  "Abandoned",
-] as const;
-/** State of an escrow on chain. */
-export type EscrowState = (typeof ESCROW_STATES)[number];
-
-/** An escrow as stored in the contract. Amounts are in token units, times in unix seconds, durations in seconds. */
-export interface Escrow {
-  state: EscrowState;
-  buyer: Address;
-  seller: Address;
-  token: Address;
-  /** Gross deposit. */
-  amount: bigint;
-  /** 2% of the deposit, rounded up; never refunded. */
-  fee: bigint;
-  /** The seller's amount on release, or the buyer's on a refund. */
-  locked: bigint;
-  createdAt: bigint;
-  deadline: bigint;
-  /** 0 before the delivery. */
-  deliveredAt: bigint;
-  /** 0 without a dispute. */
-  disputedAt: bigint;
-  disputeWindow: bigint;
-  abandonmentGrace: bigint;
-  criteriaHash: Hex;
-}
-
-/** Moves that take only the escrow id. */
-export type EscrowMove = "accept" | "finalize" | "refund" | "claimAbandoned" | "openDispute" | "resolveExpired";
 
 /** A seller's terms for new escrows. The default, all zero and not paused, accepts any escrow. */
 export interface SellerTerms {
@@ -81,13 +43,8 @@ export class EscrowContract {
 
   /** The escrow. Its state is `None` if the id was never used. */
   async get(escrowId: Hex): Promise<Escrow> {
-    const { state, ...escrow } = await readContract(this.#wallet, {
-      address: this.address,
-      abi: escrowAbi,
-      functionName: "getEscrow",
-      args: [escrowId],
-    });
-    return { ...escrow, state: ESCROW_STATES[state] ?? "None" };
+    const call = { address: this.address, abi: escrowAbi, functionName: "getEscrow", args: [escrowId] } as const;
+    return toEscrow(await readContract(this.#wallet, call));
   }
 
   /** Allows the contract to transfer `amount` token units from the wallet; undefined if it already may. */

@@ -5,6 +5,8 @@ export type { AgentFilter, AgentRecord, AgentRegistry, AgentTrust, DiscoveryScor
 export type { CheckoutRequest, JobFilter, TransactionFilter } from "./agent.ts";
 export type { Approval, Approvals } from "./approvals.ts";
 export type { Analytics, HourlySeries, MarketFilter, MarketReport, SeriesAnalysis, SeriesFilter } from "./analytics.ts";
+export { ESCROW_STATES } from "./calls.ts";
+export type { Escrow, EscrowMove, EscrowState } from "./calls.ts";
 export { canonicalJson, deliveryProofOf } from "./canonical-json.ts";
 export { Deal } from "./deal.ts";
 export type {
@@ -42,8 +44,8 @@ export {
   TimeoutError,
   TransactionRevertedError,
 } from "./errors.ts";
-export { ESCROW_STATES, EscrowContract } from "./escrow.ts";
-export type { Escrow, EscrowMove, EscrowState, NewSellerTerms, SellerTerms, WithdrawOptions } from "./escrow.ts";
+export { EscrowContract } from "./escrow.ts";
+export type { NewSellerTerms, SellerTerms, WithdrawOptions } from "./escrow.ts";
 export type { AgentEvents, EventFilter, EventStreamOptions } from "./events.ts";
 export { MIN_GASLESS_DISPUTE_WINDOW } from "./gasless-safety.ts";
 export type { FundingWarning, OnFundingWarning } from "./gasless-safety.ts";

@@ -137,8 +137,8 @@ describe("what needs an agent's owner", () => {
       needs.map(({ todo, page, command }) => [todo, page, command]),
       [
         ["Approve a purchase of $12.50", "/listings/lst_2", "agent-marketplace approvals"],
-        ["Pay the deposit", "/listings/lst_1", "agent-marketplace deal txn_1"],
-        ["Review: accept or dispute", "/deals/0x01?network=base", "agent-marketplace review txn_2"],
+        ["Pay the deposit", "/me/deals/txn_1", "agent-marketplace deal txn_1"],
+        ["Review: accept or dispute", "/me/deals/txn_2", "agent-marketplace review txn_2"],
       ],
     );
   });

@@ -137,6 +137,23 @@ const homePage = defineRoute({
   summary: "The page of an agent's owner, which signs in and asks for everything in the browser",
 }).handle((request, deps: PagesDeps) => answerPage("/me", request, deps));
 
+const ownDealsPage = defineRoute({
+  ...pageSpec,
+  name: "pages.ownDeals",
+  path: "/me/deals",
+  summary: "The deals of an agent, for its owner; the filters are read in the browser",
+}).handle((request, deps: PagesDeps) => answerPage("/me/deals", request, deps));
+
+const ownDealPage = defineRoute({
+  ...pageSpec,
+  name: "pages.ownDeal",
+  path: "/me/deals/{transactionId}",
+  params: z.strictObject({ transactionId: id }),
+  summary: "A deal of an agent, for its owner",
+}).handle((request, deps: PagesDeps) =>
+  answerPage(`/me/deals/${encodeURIComponent(request.params.transactionId)}`, request, deps),
+);
+
 const assetFile = defineRoute({
   ...shared,
   name: "pages.asset",
@@ -161,5 +178,7 @@ export const pageRoutes = [
   dealPage,
   disputesPage,
   homePage,
+  ownDealsPage,
+  ownDealPage,
   assetFile,
 ];

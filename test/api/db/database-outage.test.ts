@@ -66,6 +66,8 @@ const WITHOUT: Readonly<Record<string, number>> = {
   "GET /ready": 503,
   "GET /": 503,
   "GET /me": 503,
+  "GET /me/deals": 503,
+  "GET /me/deals/{transactionId}": 503,
   "GET /search": 503,
   "GET /status": 503,
   "GET /listings/{serviceId}": 503,

@@ -50,6 +50,8 @@ describe("the description of the API", () => {
         "/deals/{escrowId}",
         "/disputes",
         "/me",
+        "/me/deals",
+        "/me/deals/{transactionId}",
         "/assets/{file}",
       ],
     ]);

@@ -43,6 +43,8 @@ const KEYLESS = [
   ...[
     "GET /",
     "GET /me",
+    "GET /me/deals",
+    "GET /me/deals/{transactionId}",
     "GET /search",
     "GET /status",
     "GET /listings/{serviceId}",

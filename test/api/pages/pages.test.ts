@@ -46,7 +46,8 @@ describe("web pages", () => {
 
   describe("before their bundle is built", () => {
     it("are 503 with the command that builds it, and nothing else changes", async () => {
-      for (const path of ["/", "/search?q=x", "/status", "/listings/lst_1", "/agents/0x01", "/deals/0x01", "/me"]) {
+      const owners = ["/me", "/me/deals", "/me/deals/txn_1"];
+      for (const path of ["/", "/search?q=x", "/status", "/listings/lst_1", "/agents/0x01", "/deals/0x01", ...owners]) {
         const answer = await api.request("GET", path, { headers: BROWSER });
         assertError(answer, 503, "pages_not_built");
         assert.deepEqual(answer.body.details, { command: "npm run build:web" });

@@ -1,5 +1,6 @@
 import { isNetwork } from "./answers.ts";
 import type { ApiRequest } from "./answers.ts";
+import { isOwnerPath } from "./owner-place.ts";
 import { readSearch, searchAddress, searchRequest } from "./search.ts";
 import { WINDOWS } from "./windows.ts";
 
@@ -33,8 +34,8 @@ export function routeOf(pathname: string, search: string): Route | undefined {
   if (pathname === "/search") return searchRoute(new URLSearchParams(search));
   if (pathname === "/disputes") return disputesRoute(new URLSearchParams(search));
   if (pathname === "/status") return statusRoute();
-  // It asks in the browser, for what belongs to a session.
-  if (pathname === "/me") return { page: "home", address: "/me", subject: "", requests: {} };
+  // All are served as one page, which asks in the browser for what belongs to a session.
+  if (isOwnerPath(pathname)) return { page: "home", address: "/me", subject: "", requests: {} };
   return undefined;
 }
 

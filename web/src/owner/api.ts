@@ -37,3 +37,56 @@ export function codeOf({ body }: Answer): string {
 export function saysEnded(answer: Answer): boolean {
   return answer.status === UNAUTHORIZED || (answer.status === FORBIDDEN && codeOf(answer) === "session_token_invalid");
 }
+
+/** An answer without the data that were asked for. */
+export class Refused extends Error {
+  readonly answer: Answer;
+
+  constructor(answer: Answer) {
+    super(`Status ${answer.status}`);
+    this.answer = answer;
+  }
+}
+
+const OK = 200;
+const NOT_FOUND = 404;
+
+/** The body of an answer to the session. @throws Refused for any other status than 200 */
+export async function readOwn<Body>(session: KeptSession, path: string, request: OwnRequest = {}): Promise<Body> {
+  const answer = await askApi(path, request, session);
+  if (answer.status !== OK) throw new Refused(answer);
+  return answer.body as Body;
+}
+
+/** The same for what a page can do without: undefined if it can't be had. @throws Refused once the session has ended */
+export async function readIfThere<Body>(
+  session: KeptSession,
+  path: string,
+  request: OwnRequest = {},
+): Promise<Body | undefined> {
+  try {
+    return await readOwn<Body>(session, path, request);
+  } catch (error) {
+    if (!(error instanceof Refused) || saysEnded(error.answer)) throw error;
+    return undefined;
+  }
+}
+
+/** What reading a page came to. */
+export type Reading<Data> =
+  | { kind: "there"; data: Data }
+  | { kind: "ended" }
+  | { kind: "missing" }
+  | { kind: "failed"; answer: Answer };
+
+/** Reads what a page shows. Answers without data say what became of it. */
+export async function readPage<Data>(read: () => Promise<Data>): Promise<Reading<Data>> {
+  try {
+    return { kind: "there", data: await read() };
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    const { answer } = error;
+    if (saysEnded(answer)) return { kind: "ended" };
+    return answer.status === NOT_FOUND ? { kind: "missing" } : { kind: "failed", answer };
+  }
+}

@@ -1,7 +1,6 @@
-import { useEffect, useRef, useState } from "preact/hooks";
-
 import type { Transaction } from "../../../sdk/src/generated/api-types.ts";
 import type { KeptSession } from "../data/answers.ts";
+import { dealsAddress, NO_FILTERS } from "../data/owner-place.ts";
 import { Figure } from "../parts/figure.tsx";
 import { Wallet } from "../parts/hash.tsx";
 import { Notice } from "../parts/notice.tsx";
@@ -10,32 +9,23 @@ import { State } from "../parts/state.tsx";
 import { StrangersText } from "../parts/strangers-text.tsx";
 import { Time } from "../parts/time.tsx";
 import { useNow } from "../parts/browser.ts";
-import { count, token } from "../words/amounts.ts";
+import { count } from "../words/amounts.ts";
 import { networkName } from "../words/names.ts";
-import { DEAL_STATES } from "../words/states.ts";
-import type { StateWords } from "../words/states.ts";
-import { duration, moment } from "../words/times.ts";
+import { moment } from "../words/times.ts";
 import { Bar } from "./bar.tsx";
+import { DealLink, OwnLink } from "./deal-link.tsx";
+import { knownToken, stateWords } from "./deal-words.ts";
 import { readHome } from "./home-data.ts";
 import type { HomeData } from "./home-data.ts";
+import { Left } from "./left.tsx";
+import { Freshness, useLive } from "./live.tsx";
 import { isSame, moneyOf, needsOf } from "./needs.ts";
 import type { Need } from "./needs.ts";
-import { followNews } from "./news.ts";
 
 const TITLE_LENGTH = 80;
-/** News come in groups: one move makes several events. */
-const GATHER_MS = 1_000;
-/** Without news, what is shown again after a while in the background is read again. */
-const OLD_MS = 60_000;
 const EACH_SECOND_MS = 1_000;
 const DEALS_SHOWN = 12;
 const FULL = 100;
-
-/** What Home has read, and whether the last reading failed. */
-interface Shown {
-  data: HomeData | undefined;
-  hasFailed: boolean;
-}
 
 /** Home: what needs the owner now, the agent's money, and what is left of the day's calls. */
 export function HomePage({
@@ -47,7 +37,8 @@ export function HomePage({
   onEnded: () => void;
   onSignOut: () => void;
 }) {
-  const { data, hasFailed } = useHome(session, onEnded);
+  const live = useLive<HomeData>(session, (known) => readHome(session, known), onEnded);
+  const { data } = live;
   return (
     <>
       <div class="heading">
@@ -62,93 +53,10 @@ export function HomePage({
           Sign out
         </button>
       </div>
-      {hasFailed && (
-        <Notice tone="care">
-          {data === undefined ? (
-            "The service doesn't answer. This page tries again every minute."
-          ) : (
-            <>
-              The service doesn't answer. What you see is from <Time at={data.readAt} />.
-            </>
-          )}
-        </Notice>
-      )}
-      {data === undefined ? (
-        !hasFailed && <p class="aside">Reading what belongs to your agent…</p>
-      ) : (
-        <Facts data={data} wallet={session.walletAddress} />
-      )}
+      <Freshness of={live} what="Reading what belongs to your agent…" />
+      {data !== undefined && <Facts data={data} wallet={session.walletAddress} />}
     </>
   );
-}
-
-/** Reads Home: at first, upon news, and when it is looked at again. An idle Home asks nothing: it listens. */
-function useHome(session: KeptSession, onEnded: () => void): Shown {
-  const [shown, setShown] = useState<Shown>({ data: undefined, hasFailed: false });
-  const known = useRef<HomeData | undefined>(undefined);
-
-  useEffect(() => {
-    let isOver = false;
-    let isReading = false;
-    /** How often news came, and how many of them had come when the last reading began. */
-    let due = 0;
-    let seen = 0;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-
-    const read = async () => {
-      if (isReading) {
-        due += 1;
-        return;
-      }
-      isReading = true;
-      seen = due;
-      const reading = await readHome(session, known.current);
-      isReading = false;
-      if (isOver) return;
-      if (reading.kind === "ended") {
-        onEnded();
-        return;
-      }
-      if (reading.kind === "there") {
-        known.current = reading.data;
-        setShown({ data: reading.data, hasFailed: false });
-        if (due > seen) soon(GATHER_MS);
-      } else {
-        setShown({ data: known.current, hasFailed: true });
-        soon(OLD_MS);
-      }
-    };
-    const soon = (ms: number) => {
-      clearTimeout(timer);
-      timer = setTimeout(() => {
-        if (document.visibilityState === "visible") void read();
-        else due += 1;
-      }, ms);
-    };
-    const look = () => {
-      const isOld = Date.now() - (known.current?.readAt ?? 0) > OLD_MS;
-      if (document.visibilityState === "visible" && (due > seen || isOld)) void read();
-    };
-
-    void read();
-    const stop = followNews(session, {
-      onNews: () => {
-        soon(GATHER_MS);
-      },
-      onEnded: () => {
-        if (!isOver) onEnded();
-      },
-    });
-    document.addEventListener("visibilitychange", look);
-    return () => {
-      isOver = true;
-      clearTimeout(timer);
-      stop();
-      document.removeEventListener("visibilitychange", look);
-    };
-  }, [session.token]);
-
-  return shown;
 }
 
 function Facts({ data, wallet }: { data: HomeData; wallet: string }) {
@@ -187,7 +95,7 @@ function Needs({ needs, now }: { needs: readonly Need[]; now: number }) {
       {needs.map(({ key, todo, about, otherwise, until, page, command }) => (
         <li key={key} class="panel now">
           <p>
-            <strong>{page === null ? todo : <a href={page}>{todo}</a>}</strong>
+            <strong>{page === null ? todo : <PageLink to={page} words={todo} />}</strong>
             {about !== null && (
               <>
                 {": "}
@@ -204,14 +112,9 @@ function Needs({ needs, now }: { needs: readonly Need[]; now: number }) {
   );
 }
 
-function Left({ until, now }: { until: string; now: number }) {
-  const at = Date.parse(until);
-  return (
-    <p class="countdown">
-      <time datetime={until}>until {moment(at)}</time>
-      <strong>{duration((at - now) / EACH_SECOND_MS)} left</strong>
-    </p>
-  );
+/** A link, which loads no page of the owner's again. */
+function PageLink({ to, words }: { to: string; words: string }) {
+  return to.startsWith("/me/") ? <OwnLink to={to}>{words}</OwnLink> : <a href={to}>{words}</a>;
 }
 
 function Deals({
@@ -245,41 +148,24 @@ function Deals({
           {newest.map((deal) => (
             <tr key={deal.transactionId}>
               <td>
-                <DealName deal={deal} />
+                <DealLink deal={deal} />
                 <span class="aside">
                   {isSame(deal.sellerAddress, wallet) ? "you sell" : "you buy"} · {networkName(deal.network)} ·{" "}
                   <Time at={deal.createdAt} />
                 </span>
               </td>
-              <td class="number">{amount(deal.amount, deal.currency, decimals)}</td>
+              <td class="number">{knownToken(deal.amount, deal.currency, decimals)}</td>
               <td class="number">
-                <State words={DEAL_STATES[deal.status] ?? OFF_CHAIN[deal.status]} name={deal.status} />
+                <State words={stateWords(deal.status)} name={deal.status} />
               </td>
             </tr>
           ))}
         </tbody>
       </table>
+      <p class="more">
+        <OwnLink to={dealsAddress(NO_FILTERS)}>All deals</OwnLink>
+      </p>
     </section>
-  );
-}
-
-/** States of deals that no chain knows. */
-const OFF_CHAIN: Readonly<Record<string, StateWords>> = {
-  pending_funding: {
-    name: "Not paid yet",
-    meaning: "The buyer has checked out and may pay the deposit.",
-    tone: "care",
-  },
-  expired: { name: "Expired", meaning: "The buyer didn't pay in time. Nothing is owed.", tone: "plain" },
-};
-
-function DealName({ deal: { serviceTitle, escrowId, network, status } }: { deal: Transaction }) {
-  const name =
-    serviceTitle === null ? "A deal without a listing" : <StrangersText text={serviceTitle} max={TITLE_LENGTH} />;
-  return status in OFF_CHAIN ? (
-    <span class="name">{name}</span>
-  ) : (
-    <a href={`/deals/${escrowId}?network=${network}`}>{name}</a>
   );
 }
 
@@ -291,20 +177,15 @@ function MoneyPanel({ data: { deals, decimals, isShortened }, wallet }: { data: 
       {money.length === 0 && <p class="aside">What is in escrow, earned and spent is here from the first deal on.</p>}
       {money.map(({ symbol, deposited, expected, earned, spent }) => (
         <dl class="figures money" key={symbol}>
-          <Figure name="Your deposits in escrow">{amount(deposited.toString(), symbol, decimals)}</Figure>
-          <Figure name="In escrow for you">{amount(expected.toString(), symbol, decimals)}</Figure>
-          <Figure name="Earned">{amount(earned.toString(), symbol, decimals)}</Figure>
-          <Figure name="Spent">{amount(spent.toString(), symbol, decimals)}</Figure>
+          <Figure name="Your deposits in escrow">{knownToken(deposited, symbol, decimals)}</Figure>
+          <Figure name="In escrow for you">{knownToken(expected, symbol, decimals)}</Figure>
+          <Figure name="Earned">{knownToken(earned, symbol, decimals)}</Figure>
+          <Figure name="Spent">{knownToken(spent, symbol, decimals)}</Figure>
         </dl>
       ))}
       {isShortened && <p class="aside">Earned and spent count your newest {FULL} deals.</p>}
     </section>
   );
-}
-
-function amount(units: string, symbol: string, decimals: HomeData["decimals"]): string {
-  const known = decimals.get(symbol);
-  return known === undefined ? `${units} units of ${symbol}` : token(units, known, symbol);
 }
 
 const BUDGETS = [

@@ -1,4 +1,5 @@
 import type { Approval, Dispute, Transaction } from "../../../sdk/src/generated/api-types.ts";
+import { ownDealAddress } from "../data/owner-place.ts";
 import { usd } from "../words/amounts.ts";
 
 /** Something that waits for the agent or its owner. */
@@ -52,7 +53,7 @@ function endOf({ until }: Need): number {
 
 function dealNeed(deal: Transaction, disputes: readonly Dispute[], isSeller: boolean, now: number): Need | undefined {
   const id = deal.transactionId;
-  const facts = { key: id, about: deal.serviceTitle, page: `/deals/${deal.escrowId}?network=${deal.network}` };
+  const facts = { key: id, about: deal.serviceTitle, page: ownDealAddress(id) };
   const isLeft = (until: string | null) => until === null || Date.parse(until) >= now;
   /** A need, unless its time is over. */
   const need = (todo: string, otherwise: string, until: string | null, verb: string | null = null): Need | undefined =>
@@ -65,9 +66,7 @@ function dealNeed(deal: Transaction, disputes: readonly Dispute[], isSeller: boo
     case "pending_funding": {
       if (isSeller) return undefined;
       const text = "Otherwise the offer ends, and nothing is owed.";
-      const payment = need("Pay the deposit", text, deal.quoteExpiresAt, `deal ${id}`);
-      // No chain knows the deal yet.
-      return payment && { ...payment, page: listingPage(deal.serviceId) };
+      return need("Pay the deposit", text, deal.quoteExpiresAt, `deal ${id}`);
     }
     case "funded":
       if (!isSeller) {
@@ -157,7 +156,7 @@ function listingPage(serviceId: unknown): string | null {
 }
 
 /** Last moment for the buyer to accept or dispute; null before the delivery is on chain. */
-function windowEnd({ timeline, disputeWindow, deliveredAt }: Transaction): string | null {
+export function windowEnd({ timeline, disputeWindow, deliveredAt }: Transaction): string | null {
   const delivered = timeline.find(({ event }) => event === "DeliverySubmitted")?.at ?? deliveredAt;
   return delivered === null ? null : new Date(Date.parse(delivered) + disputeWindow * MS).toISOString();
 }

@@ -2,9 +2,14 @@ import { useEffect, useState } from "preact/hooks";
 
 import { forgetSession, keepSession, keptSession, watchSession } from "../data/kept-session.ts";
 import type { KeptSession } from "../data/answers.ts";
+import { dealsAddress, NO_FILTERS, ownerPlaceOf } from "../data/owner-place.ts";
+import type { OwnerPlace } from "../data/owner-place.ts";
 import type { Site } from "../data/site.ts";
+import { Go, ViewLink } from "../parts/live.tsx";
 import { Snippet } from "../parts/snippet.tsx";
 import { askApi, saysEnded } from "./api.ts";
+import { OwnDealPage } from "./deal.tsx";
+import { DealsPage } from "./deals.tsx";
 import { HomePage } from "./home.tsx";
 import { OwnerFrame, OwnerShell } from "./shell.tsx";
 import { SignInPage } from "./sign-in.tsx";
@@ -22,6 +27,7 @@ export function OwnerPage({ site }: { site: Site }) {
   const [session, setSession] = useState<KeptSession | null | undefined>(undefined);
   const [why, setWhy] = useState<string | undefined>(undefined);
   const [apiKey, setApiKey] = useState<string | undefined>(undefined);
+  const { place, go } = usePlace();
 
   useEffect(() => {
     setSession(keptSession() ?? null);
@@ -40,6 +46,12 @@ export function OwnerPage({ site }: { site: Site }) {
     setWhy(words);
     setApiKey(undefined);
   };
+  const signOut = (left: KeptSession) => {
+    leave(left, OUT);
+    void askApi("/api/v1/sessions/current", { method: "DELETE" }, left).then((answer) => {
+      if (answer.status !== OK && !saysEnded(answer)) setWhy(PERHAPS_OUT);
+    });
+  };
   return (
     <OwnerFrame site={site}>
       {apiKey !== undefined && <NewKey apiKey={apiKey} />}
@@ -55,22 +67,89 @@ export function OwnerPage({ site }: { site: Site }) {
           }}
         />
       ) : (
-        <HomePage
-          key={session.token}
-          session={session}
-          onEnded={() => {
-            leave(session, ENDED);
-          }}
-          onSignOut={() => {
-            leave(session, OUT);
-            void askApi("/api/v1/sessions/current", { method: "DELETE" }, session).then((answer) => {
-              if (answer.status !== OK && !saysEnded(answer)) setWhy(PERHAPS_OUT);
-            });
-          }}
-        />
+        <Go.Provider value={go}>
+          <Place
+            key={session.token}
+            place={place}
+            session={session}
+            onEnded={() => {
+              leave(session, ENDED);
+            }}
+            onSignOut={() => {
+              signOut(session);
+            }}
+          />
+        </Go.Provider>
       )}
     </OwnerFrame>
   );
+}
+
+/** One of the owner's pages, with the way to the others. */
+function Place({
+  place,
+  session,
+  onEnded,
+  onSignOut,
+}: {
+  place: OwnerPlace;
+  session: KeptSession;
+  onEnded: () => void;
+  onSignOut: () => void;
+}) {
+  return (
+    <>
+      <nav class="switch within" aria-label="Your agent">
+        <ViewLink to="/me" isCurrent={place.page === "home"}>
+          Home
+        </ViewLink>
+        <ViewLink to={dealsAddress(NO_FILTERS)} isCurrent={place.page === "deals"}>
+          Deals
+        </ViewLink>
+      </nav>
+      {place.page === "home" && <HomePage session={session} onEnded={onEnded} onSignOut={onSignOut} />}
+      {place.page === "deals" && <DealsPage session={session} filters={place.filters} onEnded={onEnded} />}
+      {place.page === "deal" && (
+        <OwnDealPage
+          key={place.transactionId}
+          session={session}
+          transactionId={place.transactionId}
+          onEnded={onEnded}
+        />
+      )}
+    </>
+  );
+}
+
+const TITLES: Readonly<Record<OwnerPlace["page"], string>> = { home: "Your agent", deals: "Deals", deal: "Deal" };
+
+/** What the address asks for, and what goes to another address without loading the page again. */
+function usePlace(): { place: OwnerPlace; go: (address: string) => void } {
+  const [address, setAddress] = useState("/me");
+  const [pathname = "", search = ""] = address.split("?");
+  const place = ownerPlaceOf(pathname, search);
+  useEffect(() => {
+    const follow = () => {
+      setAddress(location.pathname + location.search);
+    };
+    follow();
+    addEventListener("popstate", follow);
+    return () => {
+      removeEventListener("popstate", follow);
+    };
+  }, []);
+  useEffect(() => {
+    document.title = `${TITLES[place.page]} · Agent marketplace`;
+  }, [place.page]);
+  const go = (to: string) => {
+    history.pushState(null, "", to);
+    setAddress(to);
+    if (to.split("?")[0] === pathname) return;
+    // The link that had the focus is on the page that has gone.
+    document.querySelector<HTMLElement>("#content")?.focus();
+    scrollTo(0, 0);
+  };
+  return { place, go };
 }
 
 /** The key that came with a registration. */

@@ -8,7 +8,7 @@ import { askApi, codeOf } from "./api.ts";
 import { refusalWords, walletWords } from "./sign-in-words.ts";
 import type { BrowserWallet } from "./announcement.ts";
 import type { Purpose } from "./sign-in-text.ts";
-import { findWallets } from "./wallets.ts";
+import { useWallets } from "./wallets.ts";
 
 /** What a session may do. */
 type Scopes = Exclude<Purpose, "register">;
@@ -22,8 +22,6 @@ type Step =
 
 const CREATED = 201;
 const NAME_LENGTH = 100;
-/** A wallet that is there announces itself at once. Later than this, the page says what to do. */
-const WALLET_MS = 400;
 
 /** Signs in with a wallet of this browser, and registers one that is new. */
 export function SignInPage({
@@ -143,22 +141,6 @@ export function SignInPage({
 /** Whether a service is reached on its own machine alone. */
 function isLocal(publicUrl: string): boolean {
   return ["127.0.0.1", "localhost", "[::1]"].includes(new URL(publicUrl).hostname);
-}
-
-function useWallets(): { wallets: readonly BrowserWallet[]; isLate: boolean } {
-  const [wallets, setWallets] = useState<readonly BrowserWallet[]>([]);
-  const [isLate, setLate] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => {
-      setLate(true);
-    }, WALLET_MS);
-    const stop = findWallets(setWallets);
-    return () => {
-      clearTimeout(timer);
-      stop();
-    };
-  }, []);
-  return { wallets, isLate };
 }
 
 function ScopeChoice({ chosen, onChoose }: { chosen: Scopes; onChoose: (scopes: Scopes) => void }) {

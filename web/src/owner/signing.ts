@@ -1,4 +1,4 @@
-// Loaded only when somebody signs in.
+// Loaded only when somebody signs.
 import type { BrowserWallet } from "./announcement.ts";
 import { signInText } from "./sign-in-text.ts";
 import type { Purpose } from "./sign-in-text.ts";
@@ -15,10 +15,11 @@ export interface SignedText {
 
 /** Why a wallet didn't do what it was asked. */
 export class WalletError extends Error {
-  readonly reason: "no_account" | "not_a_key" | "refused" | "busy" | "failed";
+  readonly reason: "no_account" | "not_a_key" | "refused" | "busy" | "unknown_chain" | "failed";
 
-  constructor(reason: WalletError["reason"], message = "") {
-    super(message);
+  /** @param options `cause`: what the wallet threw */
+  constructor(reason: WalletError["reason"], message = "", options?: ErrorOptions) {
+    super(message, options);
     this.reason = reason;
   }
 }
@@ -48,17 +49,20 @@ function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(HEX).padStart(2, "0")).join("");
 }
 
-/** Codes of EIP-1193 and of JSON-RPC: refused by the owner, and already asking. */
+/** Codes of EIP-1193, JSON-RPC and EIP-3326: refused by the owner, already asking, and a chain that the wallet doesn't know. */
 const REFUSED = 4_001;
 const BUSY = -32_002;
+const UNKNOWN_CHAIN = 4_902;
 
-async function asked(request: () => Promise<unknown>): Promise<unknown> {
+/** Asks a wallet. @throws WalletError */
+export async function asked(request: () => Promise<unknown>): Promise<unknown> {
   try {
     return await request();
-  } catch (error) {
-    const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
-    if (code === REFUSED) throw new WalletError("refused");
-    if (code === BUSY) throw new WalletError("busy");
-    throw new WalletError("failed", typeof message === "string" ? message : "");
+  } catch (cause) {
+    const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown };
+    if (code === REFUSED) throw new WalletError("refused", "", { cause });
+    if (code === BUSY) throw new WalletError("busy", "", { cause });
+    if (code === UNKNOWN_CHAIN) throw new WalletError("unknown_chain", "", { cause });
+    throw new WalletError("failed", typeof message === "string" ? message : "", { cause });
   }
 }

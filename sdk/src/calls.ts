@@ -1,0 +1,81 @@
+import { decodeErrorResult, decodeFunctionResult, encodeFunctionData, keccak256, stringToHex } from "viem";
+import type { Address, ContractFunctionReturnType, Hex } from "viem";
+
+import { canonicalJson } from "./canonical-json.ts";
+import { escrowAbi } from "./generated/abis.ts";
+
+// Calls of the escrow contract as bytes, for wallets that send them themselves. Web pages load this file alone.
+
+/** States of an escrow. The position in the list is the code on chain. */
+export const ESCROW_STATES = [
+  "None",
+  "Funded",
+  "Delivered",
+  "Released",
+  "Refunded",
+  "Disputed",
+  "Resolved",
+  "Abandoned",
+] as const;
+/** State of an escrow on chain. */
+export type EscrowState = (typeof ESCROW_STATES)[number];
+
+/** An escrow as stored in the contract. Amounts are in token units, times in unix seconds, durations in seconds. */
+export interface Escrow {
+  state: EscrowState;
+  buyer: Address;
+  seller: Address;
+  token: Address;
+  /** Gross deposit. */
+  amount: bigint;
+  /** 2% of the deposit, rounded up; never refunded. */
+  fee: bigint;
+  /** The seller's amount on release, or the buyer's on a refund. */
+  locked: bigint;
+  createdAt: bigint;
+  deadline: bigint;
+  /** 0 before the delivery. */
+  deliveredAt: bigint;
+  /** 0 without a dispute. */
+  disputedAt: bigint;
+  disputeWindow: bigint;
+  abandonmentGrace: bigint;
+  criteriaHash: Hex;
+}
+
+/** Moves that take only the escrow id. */
+export type EscrowMove = "accept" | "finalize" | "refund" | "claimAbandoned" | "openDispute" | "resolveExpired";
+
+/** Calldata of a move. */
+export function encodeMove(move: EscrowMove, escrowId: Hex): Hex {
+  return encodeFunctionData({ abi: escrowAbi, functionName: move, args: [escrowId] });
+}
+
+/** Calldata that reads an escrow. */
+export function encodeEscrowRead(escrowId: Hex): Hex {
+  return encodeFunctionData({ abi: escrowAbi, functionName: "getEscrow", args: [escrowId] });
+}
+
+/** The escrow in the answer to such a read. @throws viem's error if it is no escrow, as from an address without a contract */
+export function decodeEscrow(data: Hex): Escrow {
+  return toEscrow(decodeFunctionResult({ abi: escrowAbi, functionName: "getEscrow", data }));
+}
+
+/** The escrow as the contract returns it, with its state by name. */
+export function toEscrow({ state, ...escrow }: ContractFunctionReturnType<typeof escrowAbi, "view", "getEscrow">): Escrow {
+  return { ...escrow, state: ESCROW_STATES[state] ?? "None" };
+}
+
+/** The name of the contract's error in what a call reverted with; undefined for data of another kind. */
+export function revertNameOf(data: Hex): string | undefined {
+  try {
+    return decodeErrorResult({ abi: escrowAbi, data }).errorName;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The hash of agreed criteria, which the escrow has as its `criteriaHash`. @throws TypeError for what isn't JSON */
+export function criteriaHashOf(criteria: Record<string, unknown>): Hex {
+  return keccak256(stringToHex(canonicalJson(criteria)));
+}
