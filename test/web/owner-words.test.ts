@@ -183,7 +183,7 @@ describe("the calls of a page", () => {
     const read = decodeFunctionData({ abi: escrowAbi, data: encodeEscrowRead(ESCROW_ID) });
     assert.deepEqual<unknown>(read, { functionName: "getEscrow", args: [ESCROW_ID] });
     const stored = {
-      buyer: BUYER,
+      buyer: SELLER,
       seller: SELLER,
       token: SELLER,
       amount: 2_500_000n,
