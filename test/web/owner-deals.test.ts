@@ -55,6 +55,11 @@ describe("an owner's deals in a browser", () => {
     await assertFits(page, "/me/deals");
     await page.setViewportSize(DESKTOP);
 
+    // A message is news, upon which the list is read again as far as it is shown.
+    await checkOut(owner.market, { intentId: "my-fourth", requestPayload: { token: "0x04" } });
+    await send({ body: "Hello" });
+    await dealRows(page, 4);
+
     await page.getByLabel("State").selectOption("Funded");
     await dealRows(page, 1);
     assert.strictEqual(new URL(page.url()).search, "?status=funded");
@@ -70,9 +75,6 @@ describe("an owner's deals in a browser", () => {
     assert.match((await dealRows(page, 1))[0] ?? "", /Not paid yet$/);
     assert.strictEqual(new URL(page.url()).search, "?intentId=my-third");
 
-    const again = page.waitForResponse("**/api/v1/transactions?*");
-    await send({ body: "Hello" });
-    await again;
     await page.getByRole("link", { name: "Token <b>risk</b> report" }).click();
     await page.getByText("Pay the deposit, with the command line").waitFor();
     assert.strictEqual(new URL(page.url()).pathname, `/me/deals/${pending.transactionId}`);

@@ -76,8 +76,7 @@ export async function readIfThere<Body>(
 export type Reading<Data> =
   | { kind: "there"; data: Data }
   | { kind: "ended" }
-  | { kind: "missing" }
-  | { kind: "failed"; answer: Answer };
+  | { kind: "missing" | "failed"; answer: Answer };
 
 /** Reads what a page shows. Answers without data say what became of it. */
 export async function readPage<Data>(read: () => Promise<Data>): Promise<Reading<Data>> {
@@ -87,6 +86,8 @@ export async function readPage<Data>(read: () => Promise<Data>): Promise<Reading
     if (!(error instanceof Refused)) throw error;
     const { answer } = error;
     if (saysEnded(answer)) return { kind: "ended" };
-    return answer.status === NOT_FOUND ? { kind: "missing" } : { kind: "failed", answer };
+    // To its seller, a deal isn't there before the deposit is.
+    const isMissing = answer.status === NOT_FOUND || codeOf(answer) === "transaction_not_funded";
+    return { kind: isMissing ? "missing" : "failed", answer };
   }
 }

@@ -18,6 +18,9 @@ import { Left } from "./left.tsx";
 import { Freshness, useLive } from "./live.tsx";
 import { isSame } from "./needs.ts";
 
+// Patterns of inputs, in which every hyphen that is no range needs its backslash.
+const SERVICE_ID = String.raw`[A-Za-z0-9_\-]{1,100}`;
+const INTENT_ID = "[!-~]{1,128}";
 /** A long list isn't drawn again each second. */
 const OFTEN_MS = 10_000;
 
@@ -70,10 +73,10 @@ function Filters({ filters }: { filters: DealFilters }) {
       </select>
     </label>
   );
-  const text = (name: "serviceId" | "intentId", label: string) => (
+  const text = (name: "serviceId" | "intentId", label: string, pattern: string, title: string) => (
     <label>
       {label}
-      <input key={filters[name]} name={name} defaultValue={filters[name]} maxLength={128} autocomplete="off" />
+      <input name={name} value={filters[name]} pattern={pattern} title={title} autocomplete="off" />
     </label>
   );
   return (
@@ -93,8 +96,8 @@ function Filters({ filters }: { filters: DealFilters }) {
           "Network",
           NETWORKS.map((network) => [network, networkName(network)]),
         )}
-        {text("serviceId", "Id of the service")}
-        {text("intentId", "Intent, of what you buy")}
+        {text("serviceId", "Id of the service", SERVICE_ID, "Letters, digits, _ and -")}
+        {text("intentId", "Intent, of what you buy", INTENT_ID, "Up to 128 printable ASCII characters without spaces")}
         <div class="submit">
           <button type="submit">Filter</button>
         </div>

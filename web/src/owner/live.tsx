@@ -1,6 +1,8 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { createContext } from "preact";
+import type { ComponentChildren } from "preact";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
 
-import type { KeptSession } from "../data/answers.ts";
+import type { Answer, KeptSession } from "../data/answers.ts";
 import { Notice } from "../parts/notice.tsx";
 import { Time } from "../parts/time.tsx";
 import type { Reading } from "./api.ts";
@@ -11,11 +13,51 @@ const GATHER_MS = 1_000;
 /** Without news, what is shown again after a while in the background is read again. */
 const OLD_MS = 60_000;
 
+/** Calls back upon news. Returns what ends that. */
+type Listen = (onNews: () => void) => () => void;
+
+const News = createContext<Listen>(() => () => undefined);
+
+/** Follows the agent's events for all of the owner's pages. Going from one to another opens no new stream. */
+export function NewsProvider({
+  session,
+  onEnded,
+  children,
+}: {
+  session: KeptSession;
+  onEnded: () => void;
+  children: ComponentChildren;
+}) {
+  const listeners = useRef(new Set<() => void>());
+  useEffect(() => {
+    let isOver = false;
+    const stop = followNews(session, {
+      onNews: () => {
+        for (const onNews of listeners.current) onNews();
+      },
+      onEnded: () => {
+        if (!isOver) onEnded();
+      },
+    });
+    return () => {
+      isOver = true;
+      stop();
+    };
+  }, [session.token]);
+  const listen = useRef<Listen>((onNews) => {
+    listeners.current.add(onNews);
+    return () => {
+      listeners.current.delete(onNews);
+    };
+  });
+  return <News.Provider value={listen.current}>{children}</News.Provider>;
+}
+
 /** What a page has read. */
 export interface Shown<Data> {
   data: Data | undefined;
-  /** Whether the last reading failed. */
-  hasFailed: boolean;
+  /** What the last reading was answered if it failed. */
+  failure: Answer | undefined;
   /** Whether the service has no such record of this agent. */
   isMissing: boolean;
 }
@@ -35,9 +77,10 @@ export function useLive<Data extends { readAt: number }>(
   read: (known: Data | undefined) => Promise<Reading<Data>>,
   onEnded: () => void,
 ): Live<Data> {
-  const [shown, setShown] = useState<Shown<Data>>({ data: undefined, hasFailed: false, isMissing: false });
+  const [shown, setShown] = useState<Shown<Data>>({ data: undefined, failure: undefined, isMissing: false });
   const known = useRef<Data | undefined>(undefined);
   const refresh = useRef(() => {});
+  const listen = useContext(News);
 
   useEffect(() => {
     let isOver = false;
@@ -63,10 +106,11 @@ export function useLive<Data extends { readAt: number }>(
       }
       if (reading.kind === "there") {
         known.current = reading.data;
-        setShown({ data: reading.data, hasFailed: false, isMissing: false });
+        setShown({ data: reading.data, failure: undefined, isMissing: false });
         if (due > seen) soon(GATHER_MS);
       } else {
-        setShown({ data: known.current, hasFailed: true, isMissing: reading.kind === "missing" });
+        const isMissing = reading.kind === "missing";
+        setShown({ data: known.current, failure: reading.answer, isMissing });
         soon(OLD_MS);
       }
     };
@@ -84,13 +128,8 @@ export function useLive<Data extends { readAt: number }>(
 
     refresh.current = () => void readNow();
     void readNow();
-    const stop = followNews(session, {
-      onNews: () => {
-        soon(GATHER_MS);
-      },
-      onEnded: () => {
-        if (!isOver) onEnded();
-      },
+    const stop = listen(() => {
+      soon(GATHER_MS);
     });
     document.addEventListener("visibilitychange", look);
     return () => {
@@ -109,16 +148,23 @@ export function useLive<Data extends { readAt: number }>(
   };
 }
 
+const TOO_MANY = 429;
+
 /** Says that what is shown is old, or that there is nothing to show yet. @param what is being read */
-export function Freshness({ of: { data, hasFailed }, what }: { of: Shown<{ readAt: number }>; what: string }) {
-  if (!hasFailed) return data === undefined ? <p class="aside">{what}</p> : null;
+export function Freshness({ of: { data, failure }, what }: { of: Shown<{ readAt: number }>; what: string }) {
+  if (failure === undefined) return data === undefined ? <p class="aside">{what}</p> : null;
+  const why =
+    failure.status === TOO_MANY
+      ? "Your agent has asked more often than the service answers."
+      : "The service doesn't answer.";
   return (
     <Notice tone="care">
+      {why}{" "}
       {data === undefined ? (
-        "The service doesn't answer. This page tries again every minute."
+        "This page tries again every minute."
       ) : (
         <>
-          The service doesn't answer. What you see is from <Time at={data.readAt} />.
+          What you see is from <Time at={data.readAt} />.
         </>
       )}
     </Notice>

@@ -11,6 +11,7 @@ import { askApi, saysEnded } from "./api.ts";
 import { OwnDealPage } from "./deal.tsx";
 import { DealsPage } from "./deals.tsx";
 import { HomePage } from "./home.tsx";
+import { NewsProvider } from "./live.tsx";
 import { OwnerFrame, OwnerShell } from "./shell.tsx";
 import { SignInPage } from "./sign-in.tsx";
 
@@ -98,7 +99,7 @@ function Place({
   onSignOut: () => void;
 }) {
   return (
-    <>
+    <NewsProvider session={session} onEnded={onEnded}>
       <nav class="switch within" aria-label="Your agent">
         <ViewLink to="/me" isCurrent={place.page === "home"}>
           Home
@@ -117,7 +118,7 @@ function Place({
           onEnded={onEnded}
         />
       )}
-    </>
+    </NewsProvider>
   );
 }
 
