@@ -107,7 +107,9 @@ module.exports = {
         "their bundle as a file.",
       severity: "error",
       from: { path: "^web/src/" },
-      to: { pathNot: "^(web/src/|sdk/src/(index|calls|generated/api-types)\\.ts$|node_modules/preact(-render-to-string)?/)" },
+      to: {
+        pathNot: "^(web/src/|sdk/src/(index|calls|generated/api-types)\\.ts$|node_modules/preact(-render-to-string)?/)",
+      },
     },
     {
       name: "production-packages-only",

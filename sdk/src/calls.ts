@@ -62,7 +62,10 @@ export function decodeEscrow(data: Hex): Escrow {
 }
 
 /** The escrow as the contract returns it, with its state by name. */
-export function toEscrow({ state, ...escrow }: ContractFunctionReturnType<typeof escrowAbi, "view", "getEscrow">): Escrow {
+export function toEscrow({
+  state,
+  ...escrow
+}: ContractFunctionReturnType<typeof escrowAbi, "view", "getEscrow">): Escrow {
   return { ...escrow, state: ESCROW_STATES[state] ?? "None" };
 }
 

@@ -38,11 +38,14 @@ describe("an owner's moves in a browser", () => {
     await page.getByRole("button", { name: "Sign with Test Wallet" }).waitFor();
     const shown = await page.locator(".move").innerText();
     assert.match(shown, /Pays 2\.45 USDC out of escrow to the seller\. It can't be undone\./);
-    assert.match(shown, /Function\s+accept\s+Argument\s+the escrow's id 0x/);
+    assert.match(shown, /Function\s+accept\s+Argument\s+the escrow's id\s+0x/);
     assert.match(shown, /Network\s+Base Sepolia, chain 84532/);
     assert.match(shown, /Gas\s+about [\d.]+ ETH, for at most [\d,]+ gas/);
     const titles = await page.locator(".move code[title]").evaluateAll((all) => all.map((one: any) => one.title));
-    assert.includeMembers(titles.map((title: string) => title.toLowerCase()), [escrowContract.toLowerCase(), escrowId]);
+    assert.includeMembers(
+      titles.map((title: string) => title.toLowerCase()),
+      [escrowContract.toLowerCase(), escrowId],
+    );
     await assertShown(page, "/me/deals/{transactionId}, to be signed");
     assert.deepEqual(wallet.asked, [], "nothing before the button");
 

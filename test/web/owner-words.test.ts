@@ -3,13 +3,7 @@ import { assert } from "chai";
 import { decodeFunctionData, encodeErrorResult, encodeFunctionResult, keccak256, toHex } from "viem";
 
 import { escrowAbi } from "../../api/chain/abis.ts";
-import {
-  criteriaHashOf,
-  decodeEscrow,
-  encodeEscrowRead,
-  encodeMove,
-  revertNameOf,
-} from "../../sdk/src/calls.ts";
+import { criteriaHashOf, decodeEscrow, encodeEscrowRead, encodeMove, revertNameOf } from "../../sdk/src/calls.ts";
 import type { TransactionWithActions } from "../../sdk/src/generated/api-types.ts";
 import { dealsAddress, ownerPlaceOf, readFilters } from "../../web/src/data/owner-place.ts";
 import { commandsFor, isMove, MOVES, nextStep, stateWords } from "../../web/src/owner/deal-words.ts";
@@ -49,12 +43,7 @@ describe("what is next with a deal", () => {
         { status: "funded" },
         [
           [HOUR, "The seller delivers", "You deliver", HOUR],
-          [
-            HOUR + 1,
-            "The seller is late, and may still decline",
-            "You are late, and may still decline",
-            3 * HOUR,
-          ],
+          [HOUR + 1, "The seller is late, and may still decline", "You are late, and may still decline", 3 * HOUR],
           [3 * HOUR + 1, "You may take the deposit back", "The buyer may take the deposit back", null],
         ],
       ],
@@ -62,12 +51,7 @@ describe("what is next with a deal", () => {
         { status: "delivered", timeline: moved("DeliverySubmitted") },
         [
           [HOUR, "You accept or dispute", "The buyer accepts or disputes", HOUR],
-          [
-            HOUR + 1,
-            "Anyone may release the deposit to the seller",
-            "Anyone may release the deposit to you",
-            null,
-          ],
+          [HOUR + 1, "Anyone may release the deposit to the seller", "Anyone may release the deposit to you", null],
         ],
       ],
       [

@@ -15,9 +15,7 @@ export const NO_FILTERS: DealFilters = { role: "", status: "", network: "", serv
 
 /** What an owner's page shows. */
 export type OwnerPlace =
-  | { page: "home" }
-  | { page: "deals"; filters: DealFilters }
-  | { page: "deal"; transactionId: string };
+  { page: "home" } | { page: "deals"; filters: DealFilters } | { page: "deal"; transactionId: string };
 
 /** States of deals, as the API's list takes them. */
 export const DEAL_STATUSES = [

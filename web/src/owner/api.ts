@@ -74,9 +74,7 @@ export async function readIfThere<Body>(
 
 /** What reading a page came to. */
 export type Reading<Data> =
-  | { kind: "there"; data: Data }
-  | { kind: "ended" }
-  | { kind: "missing" | "failed"; answer: Answer };
+  { kind: "there"; data: Data } | { kind: "ended" } | { kind: "missing" | "failed"; answer: Answer };
 
 /** Reads what a page shows. Answers without data say what became of it. */
 export async function readPage<Data>(read: () => Promise<Data>): Promise<Reading<Data>> {

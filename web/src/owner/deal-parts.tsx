@@ -213,7 +213,8 @@ export function Attempts({ attempts }: { attempts: readonly TimelineAttempt[] | 
               <p>{title}</p>
               <p class="aside">
                 <Time at={at} />
-                {proof.statusCode !== null && ` · status ${proof.statusCode}`} · delivery <code>{proof.deliveryId}</code>
+                {proof.statusCode !== null && ` · status ${proof.statusCode}`} · delivery{" "}
+                <code>{proof.deliveryId}</code>
               </p>
             </li>
           ))}

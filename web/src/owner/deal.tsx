@@ -73,8 +73,8 @@ function NotFound({ transactionId }: { transactionId: string }) {
     <div class="problem">
       <h1>Your agent has no such deal</h1>
       <p>
-        No deal of this agent has the id <code>{transactionId}</code>. If it is another agent's, sign in with that agent's
-        wallet.
+        No deal of this agent has the id <code>{transactionId}</code>. If it is another agent's, sign in with that
+        agent's wallet.
       </p>
       <p>
         <OwnLink to={dealsAddress(NO_FILTERS)}>All deals of your agent</OwnLink>
@@ -247,11 +247,7 @@ function Parties({ deal }: { deal: Transaction }) {
         <dt>Escrow</dt>
         <dd>
           {isOnChain(deal.status) ? (
-            <Hash
-              value={deal.escrowId}
-              what="the escrow's id"
-              to={`/deals/${deal.escrowId}?network=${deal.network}`}
-            />
+            <Hash value={deal.escrowId} what="the escrow's id" to={`/deals/${deal.escrowId}?network=${deal.network}`} />
           ) : (
             <Hash value={deal.escrowId} what="the escrow's id" />
           )}

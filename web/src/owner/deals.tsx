@@ -106,15 +106,7 @@ function Filters({ filters }: { filters: DealFilters }) {
   );
 }
 
-function DealList({
-  session,
-  filters,
-  onEnded,
-}: {
-  session: KeptSession;
-  filters: DealFilters;
-  onEnded: () => void;
-}) {
+function DealList({ session, filters, onEnded }: { session: KeptSession; filters: DealFilters; onEnded: () => void }) {
   const pages = useRef(1);
   const read = (known: DealsData | undefined) => readDeals(session, filters, known, () => pages.current);
   const live = useLive<DealsData>(session, read, onEnded);
@@ -127,7 +119,9 @@ function DealList({
   return (
     <section aria-label="The deals that pass the filters">
       <Freshness of={live} what="Reading your agent's deals…" />
-      {data !== undefined && data.deals.length === 0 && <NoDeals isFiltered={dealsAddress(filters) !== dealsAddress(NO_FILTERS)} />}
+      {data !== undefined && data.deals.length === 0 && (
+        <NoDeals isFiltered={dealsAddress(filters) !== dealsAddress(NO_FILTERS)} />
+      )}
       {data !== undefined && data.deals.length > 0 && (
         <DealTable data={data} wallet={session.walletAddress} now={now} />
       )}
@@ -161,10 +155,10 @@ function NoDeals({ isFiltered }: { isFiltered: boolean }) {
 function DealTable({ data: { deals, decimals }, wallet, now }: { data: DealsData; wallet: string; now: number }) {
   return (
     <table class="listings">
-      <caption class="unseen">Your agent's deals, newest first</caption>
+      <caption class="unseen">Your agent's deals and what is next with each, newest first</caption>
       <thead>
         <tr>
-          <th scope="col">Deal, and what is next</th>
+          <th scope="col">Deal</th>
           <th scope="col" class="number">
             Amount
           </th>

@@ -16,7 +16,9 @@ export function FoldedJson({ name, value, isOpen = false }: { name: string; valu
       <summary>
         {name}{" "}
         <span class="aside">
-          {length < KILO ? counted(length, "character") : `${counted(Math.round(length / KILO), "thousand", "thousand")} characters`}
+          {length < KILO
+            ? counted(length, "character")
+            : `${counted(Math.round(length / KILO), "thousand", "thousand")} characters`}
         </span>{" "}
         {hidden > 0 && (
           <span class="mark" title="Characters that can't be seen, or turn text around, were taken out">

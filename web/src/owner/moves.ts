@@ -1,11 +1,5 @@
 // Loaded only when an owner presses the button of a move: it has the contract's interface.
-import {
-  criteriaHashOf,
-  decodeEscrow,
-  encodeEscrowRead,
-  encodeMove,
-  revertNameOf,
-} from "../../../sdk/src/calls.ts";
+import { criteriaHashOf, decodeEscrow, encodeEscrowRead, encodeMove, revertNameOf } from "../../../sdk/src/calls.ts";
 import type { Escrow, EscrowMove } from "../../../sdk/src/calls.ts";
 import type { NetworkStatus, Transaction } from "../../../sdk/src/generated/api-types.ts";
 import type { BrowserWallet } from "./announcement.ts";
@@ -44,7 +38,8 @@ export interface MovePlan {
 
 /** Why a move isn't made. Nothing was signed. */
 export class MoveError extends Error {
-  readonly reason: "other_chain" | "other_account" | "not_listed" | "no_contract" | "differs" | "state" | "role" | "reverts";
+  readonly reason:
+    "other_chain" | "other_account" | "not_listed" | "no_contract" | "differs" | "state" | "role" | "reverts";
   /** The chain, the account, the term, the state or the contract's error, by its name. */
   readonly detail: string;
 
