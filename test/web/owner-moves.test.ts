@@ -52,7 +52,8 @@ describe("an owner's moves in a browser", () => {
     await press(page, "Sign with Test Wallet");
     await page.getByText(/^Done in block [\d,]+\. The deal is now: Released\.$/).waitFor();
     const [asked] = wallet.asked;
-    assert.strictEqual(asked?.to.toLowerCase(), escrowContract.toLowerCase());
+    assert.ok(asked !== undefined);
+    assert.strictEqual(asked.to.toLowerCase(), escrowContract.toLowerCase());
     assert.strictEqual(asked.data, encodeFunctionData({ abi: escrowAbi, functionName: "accept", args: [escrowId] }));
     assert.deepEqual([asked.value, asked.chainId], ["0x0", numberToHex(chainId)]);
     assert.strictEqual(await statusOf(deal), "released");

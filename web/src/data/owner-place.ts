@@ -66,7 +66,9 @@ export function readFilters(search: URLSearchParams): DealFilters {
 
 /** The filters as a query, without what asks for all. */
 export function filterQuery(filters: DealFilters): URLSearchParams {
-  return new URLSearchParams(NAMES.flatMap((name) => (filters[name] === "" ? [] : [[name, filters[name]]])));
+  const query = new URLSearchParams();
+  for (const name of NAMES) if (filters[name] !== "") query.set(name, filters[name]);
+  return query;
 }
 
 /** The address of the deals that pass these filters. */

@@ -119,7 +119,7 @@ function Next({ data, session, onMoved }: { data: DealData; session: KeptSession
       <p>{next === null ? "Nothing: the deal has ended." : next.text}</p>
       {next !== null && next.until !== null && <Left until={next.until} now={now} />}
       {terms === undefined ? (
-        <Choices deal={deal} decimals={decimalsOf(data)} now={now} onPress={press} />
+        <Choices deal={deal} decimals={decimalsOf(data)} said={next?.until ?? null} now={now} onPress={press} />
       ) : (
         <MovePanel
           key={terms.move}
@@ -140,11 +140,14 @@ function Next({ data, session, onMoved }: { data: DealData; session: KeptSession
 function Choices({
   deal,
   decimals,
+  said,
   now,
   onPress,
 }: {
   deal: TransactionWithActions;
   decimals: ReadonlyMap<string, number>;
+  /** The end that was said already. */
+  said: string | null;
   now: number;
   onPress: (move: EscrowMove) => void;
 }) {
@@ -167,11 +170,15 @@ function Choices({
             {MOVES[move].name}
           </button>
           <p>{MOVES[move].effect(amount(deal.lockedAmount), amount(deal.platformFee))}</p>
-          {availableUntil !== null && <Left until={availableUntil} now={now} />}
+          {availableUntil !== null && !isSameTime(availableUntil, said) && <Left until={availableUntil} now={now} />}
         </li>
       ))}
     </ul>
   );
+}
+
+function isSameTime(at: string, other: string | null): boolean {
+  return other !== null && Date.parse(at) === Date.parse(other);
 }
 
 /** What needs more than a signature: lines of the command line. */
@@ -202,7 +209,7 @@ function Money({ deal, decimals }: { deal: Transaction; decimals: ReadonlyMap<st
         <dd>{amount(deal.amount)}</dd>
         <dt>Fee</dt>
         <dd>{amount(deal.platformFee)}, never refunded</dd>
-        <dt>Without it</dt>
+        <dt>Without the fee</dt>
         <dd>{amount(deal.lockedAmount)}</dd>
         {deal.sellerAmount !== null && <dt>To the seller</dt>}
         {deal.sellerAmount !== null && <dd>{amount(deal.sellerAmount)}</dd>}

@@ -160,10 +160,7 @@ function DealTable({ data: { deals, decimals }, wallet, now }: { data: DealsData
         <tr>
           <th scope="col">Deal</th>
           <th scope="col" class="number">
-            Amount
-          </th>
-          <th scope="col" class="number">
-            State
+            Amount, state
           </th>
         </tr>
       </thead>
@@ -184,8 +181,8 @@ function DealTable({ data: { deals, decimals }, wallet, now }: { data: DealsData
                 {next !== null && <p class="step">{next.text}</p>}
                 {next !== null && next.until !== null && <Left until={next.until} now={now} />}
               </td>
-              <td class="number">{knownToken(deal.amount, deal.currency, decimals)}</td>
               <td class="number">
+                <p>{knownToken(deal.amount, deal.currency, decimals)}</p>
                 <State words={stateWords(deal.status)} name={deal.status} />
               </td>
             </tr>

@@ -104,7 +104,7 @@ function Place({
         <ViewLink to="/me" isCurrent={place.page === "home"}>
           Home
         </ViewLink>
-        <ViewLink to={dealsAddress(NO_FILTERS)} isCurrent={place.page === "deals"}>
+        <ViewLink to={dealsAddress(NO_FILTERS)} isCurrent={place.page !== "home"}>
           Deals
         </ViewLink>
       </nav>
