@@ -138,6 +138,35 @@ describe("reports", () => {
     assert.strictEqual(await api.container.features.moderation.models.reports.countDocuments(of), 2);
   });
 
+  it("[D59] overtaken by the same report in another process, are that one", async () => {
+    const reporter = await api.registerAgent();
+    const { clock, features } = api.container;
+    const { reports } = features.moderation.models;
+    let overtaking: Filed | undefined;
+    /** Lets the other process file its report between the search for an open one and the insertion. */
+    const findOne = (open: { reporterId: string; subjectId: string; state: "open" }) => ({
+      async lean() {
+        const found = await reports.findOne(open).lean();
+        overtaking ??= (await report(reporter, "listing", serviceId, {}, other)).body.data as Filed;
+        return found;
+      },
+    });
+    const overtaken = new Reports({
+      reports: new Proxy(reports, {
+        get: (model, name, receiver): unknown => (name === "findOne" ? findOne : Reflect.get(model, name, receiver)),
+      }),
+      agents: features.agents.models.agents,
+      listings: features.listings.models.listings,
+      countCall: features.limits.countCall,
+      findReceived: features.messages.findReceived,
+      clock,
+    });
+    const request = { subject: { type: "listing" as const, id: serviceId }, reason: "fraud" as const };
+    const { _id } = await overtaken.file(reporter.agentId, request, new RequestOperation());
+    assert.strictEqual(_id, overtaking?.id);
+    assert.strictEqual(await reports.countDocuments({ reporterId: reporter.agentId }), 1);
+  });
+
   it("[D59] are ten an hour for an agent, and those of what doesn't exist count too", async () => {
     const [reporter, another] = [await api.registerAgent(), await api.registerAgent()];
     for (let call = 0; call < HOURLY; call += 1) {
