@@ -29,6 +29,8 @@ export default {
     "test/setup.ts",
     // Started by `npm run bench:api` as a process of its own.
     "test/bench/api/floor.ts",
+    // Started by `npm run bench:pages`.
+    "test/bench/pages/floor.ts",
     // Started by `npm run bench:events`.
     "test/bench/events/processes/*.ts",
     // Started by `npm run bench:sockets`.

@@ -1,14 +1,13 @@
 // `npm run bench:api`: what a call of the API costs, compared with a bare Koa route that reads one document.
 import { randomBytes } from "node:crypto";
-import { writeFileSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 
 import { readArguments, refuseArguments, wholeNumber } from "../../scripts/command/arguments.ts";
 import { findFreePorts } from "../../scripts/local/ports.ts";
-import type { StackFacts } from "../../scripts/local/facts.ts";
 import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
 import { startStack } from "../../scripts/local/stack.ts";
+import { writeBenchFacts } from "./api/facts.ts";
 import { load, median } from "./api/load.ts";
 import type { Measured } from "./api/load.ts";
 import { openMarket, startCountedApi } from "./api/market.ts";
@@ -114,24 +113,13 @@ function summaryOf(measured: readonly Measured[]) {
 
 const two = (value: number) => Number(value.toFixed(2));
 
-/** None of the measured calls reads the subgraph, so nothing listens at its address. */
-function writeBenchFacts({ networks, ...facts }: StackFacts): string {
-  const withSubgraph = Object.entries(networks).map(([name, network]) => [
-    name,
-    { ...network, subgraphUrl: "http://127.0.0.1:9/" },
-  ]);
-  const path = join(DIR, "bench.json");
-  writeFileSync(path, JSON.stringify({ ...facts, networks: Object.fromEntries(withSubgraph) as unknown }));
-  return path;
-}
-
 const stack = await startStack({
   dir: DIR,
   portBase: await findFreePorts(PORTS_PER_STACK),
   only: ["chains", "mongo"],
   fresh: true,
 });
-process.env["TEST_STACK"] = writeBenchFacts(stack.facts);
+process.env["TEST_STACK"] = writeBenchFacts(stack.facts, DIR);
 try {
   const { mongodbUri = "" } = stack.facts;
   const databaseName = `bench_api_${randomBytes(4).toString("hex")}`;

@@ -1,7 +1,7 @@
 import { assert } from "chai";
 
 import { startTestApi } from "../fixtures/api.ts";
-import type { TestApi } from "../fixtures/api.ts";
+import type { TestAgent, TestApi } from "../fixtures/api.ts";
 import { CliHome, openTrader } from "../fixtures/cli.ts";
 import type { Trader } from "../fixtures/cli.ts";
 import { listService } from "../fixtures/deals.ts";
@@ -12,6 +12,7 @@ const MANDATE = ["keys", "mandate", "--per-deal", "1", "--per-day", "20", "--tot
 describe("keys with a mandate on the command line", () => {
   let api: TestApi;
   let owner: Trader;
+  let seller: TestAgent;
   let serviceId: string;
   /** The program that has the bounded key, and no wallet. */
   let program: CliHome;
@@ -19,7 +20,8 @@ describe("keys with a mandate on the command line", () => {
   before(async () => {
     api = await startTestApi();
     owner = await openTrader(api, await openChain("base-sepolia"));
-    serviceId = await listService(api, await api.registerAgent());
+    seller = await api.registerAgent();
+    serviceId = await listService(api, seller);
     const { apiKey } = await owner.home.ask([...MANDATE, "--scopes", "read,buy", "--ask-above"]);
     program = new CliHome(owner.home.folder, {
       ...owner.home.env,
@@ -74,7 +76,9 @@ describe("keys with a mandate on the command line", () => {
 
   it("are refused what a person has declined", async () => {
     const id = await askFor("declined");
-    assert.match(await owner.home.show(["approvals"]), new RegExp(`${id} {2}\\$2\\.5\\n`));
+    const shown = await owner.home.show(["approvals"]);
+    assert.match(shown, new RegExp(`${id} {2}\\$2\\.5\\n`));
+    for (const part of ["Token risk report", seller.walletAddress]) assert.include(shown, part);
     assert.include(await owner.home.show(["approvals", "decline", id]), "Declined.");
     const refused = await program.refusal(hire("declined"), orderOf("declined"));
     assert.strictEqual(refused.code, "mandate_exceeded");

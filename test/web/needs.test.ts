@@ -126,6 +126,7 @@ describe("what needs an agent's owner", () => {
     const approval = {
       id: "apr_1",
       status: "open",
+      serviceTitle: "Token risk report",
       askedUsd: "12.5",
       expiresAt: at(30),
       request: { serviceId: "lst_2" },

@@ -35,6 +35,8 @@ type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
 export interface ApprovableCheckout {
   requestHash: `0x${string}`;
   requestJson: string;
+  serviceTitle: string;
+  sellerAddress: `0x${string}`;
   spending: Spending;
 }
 
@@ -128,7 +130,7 @@ export function createApprovals({ connection, approvals, mandates, recorder, clo
      */
     async ask(
       { agentId, keyId }: Caller,
-      { requestHash, requestJson, spending }: ApprovableCheckout,
+      { requestHash, spending, ...shown }: ApprovableCheckout,
     ): Promise<RequestedApproval | undefined> {
       const now = clock.now();
       const id = newId("apr", now);
@@ -162,7 +164,7 @@ export function createApprovals({ connection, approvals, mandates, recorder, clo
           _id: id,
           ...ofRequest,
           network: spending.network,
-          requestJson,
+          ...shown,
           bound,
           askedUsd: String(spending.usd),
           status: "open",

@@ -257,7 +257,8 @@ export function createCheckoutService(options: CheckoutOptions) {
         updatedAt: createdAt,
       };
       const created = { record, isFundable: true, signing, valueUsd };
-      return approved(buyer, { ...request, spending }, async () => {
+      const shown = { serviceTitle: listing.title, sellerAddress: record.sellerAddress };
+      return approved(buyer, { ...request, ...shown, spending }, async () => {
         if (purchase === undefined) {
           const other = await storedFirst(record, () =>
             actsByMandate(buyer)

@@ -19,6 +19,9 @@ const approvalFields = {
   requestHash: textOf<`0x${string}`>(),
   /** The checkout's body with its defaults, as JSON. */
   requestJson: text,
+  /** Title of the service and wallet of its seller, as they were when it was asked for. */
+  serviceTitle: text,
+  sellerAddress: textOf<`0x${string}`>(),
   /** The amount of the mandate that the checkout is above. */
   bound: text,
   /** Value of the deposit when it was asked for, in 10⁻⁶ US dollars. */

@@ -143,11 +143,13 @@ function approvalBlocks({ id, status, keyId, network, request, bound, askedUsd, 
       state: status,
       "asked by": keyId,
       network,
+      seller: rest.sellerAddress,
       "is above": bound,
       "granted up to": rest.maxUsd === null ? undefined : `$${rest.maxUsd}`,
       deal: rest.transactionId,
       "ends at": rest.expiresAt,
     }),
+    ...stranger("service", { untrusted: true, from: rest.sellerAddress, text: rest.serviceTitle }),
     // The holder of the key wrote it, and may be a model that was talked into it.
     ...stranger("order", { untrusted: true, from: keyId, text: JSON.stringify(request) }),
   ];

@@ -1937,6 +1937,11 @@ export type Approval = {
     [key: string]: unknown;
   };
   /**
+   * The seller's words, when it was asked for
+   */
+  serviceTitle: string;
+  sellerAddress: string;
+  /**
    * SHA-256 of the canonical JSON (RFC 8785) of `request`
    */
   requestHash: string;

@@ -39,6 +39,8 @@ describe("approvals in the database", () => {
         network: "base-sepolia",
         requestHash: hashOf(n % 100),
         requestJson: "{}",
+        serviceTitle: "Token risk report",
+        sellerAddress: `0x${"cd".repeat(20)}`,
         bound: "perDealUsd",
         askedUsd: "2500000",
         // Only the newest of each request is alive.

@@ -75,6 +75,8 @@ describe("an approval", () => {
         status: "open",
         keyId: buyer.keyId,
         network: "base-sepolia",
+        serviceTitle: "Token risk report",
+        sellerAddress: market.seller.walletAddress,
         bound,
         askedUsd: "2.5",
         maxUsd: null,

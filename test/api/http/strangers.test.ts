@@ -200,6 +200,8 @@ describe("a stranger", () => {
       network: "base-sepolia",
       requestHash: `0x${"ab".repeat(32)}`,
       requestJson: "{}",
+      serviceTitle: "Token risk report",
+      sellerAddress: `0x${"cd".repeat(20)}`,
       bound: "perDealUsd",
       askedUsd: "2500000",
       status: "open",

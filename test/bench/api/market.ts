@@ -85,7 +85,7 @@ export async function openMarket(api: TestApi): Promise<Market> {
 }
 
 /** Lists each service of the relevance tests through the API and copies its record. */
-async function createListings(api: TestApi): Promise<string[]> {
+export async function createListings(api: TestApi): Promise<string[]> {
   const seller = await api.registerAgent({ agentName: "Seller" });
   for (const { title, description, category } of RELEVANCE_CASES) {
     const body = listingBody({ title, description, category, callbackRequired: false });

@@ -18,7 +18,8 @@ export interface BenchServer extends Target {
 const START_POLL_MS = 50;
 const PATIENCE_MS = 60_000;
 
-function serverOf(child: ChildProcess, port: number): BenchServer {
+/** A server that a process runs on a port of this machine. */
+export function serverOf(child: ChildProcess, port: number): BenchServer {
   const exited = once(child, "exit");
   return {
     url: `http://127.0.0.1:${port}`,

@@ -138,12 +138,15 @@ function disputeNeed(
   return need("Answer the dispute", text, dispute.evidenceDeadline, verb);
 }
 
-function approvalNeed({ id, status, askedUsd, expiresAt, request }: Approval, now: number): Need | undefined {
+function approvalNeed(
+  { id, status, serviceTitle, askedUsd, expiresAt, request }: Approval,
+  now: number,
+): Need | undefined {
   if (status !== "open" || Date.parse(expiresAt) < now) return undefined;
   return {
     key: id,
     todo: `Approve a purchase of ${usd(askedUsd).shown}`,
-    about: null,
+    about: serviceTitle,
     otherwise: "A key of yours asks for it. Otherwise nothing is bought.",
     until: expiresAt,
     page: listingPage(request["serviceId"]),
