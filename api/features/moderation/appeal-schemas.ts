@@ -3,9 +3,8 @@ import { z } from "zod";
 import { timestampOutput } from "../../http/common-schemas.ts";
 import { MODERATION_REASONS } from "../agents/moderation.ts";
 import type { Moderation } from "../agents/moderation.ts";
-import type { DecisionCase } from "./appeals.ts";
 import { APPEAL_STATES, RESTORE_REASONS, SUBJECT_TYPES } from "./model.ts";
-import type { AppealRecord, DecisionRecord } from "./model.ts";
+import type { AppealRecord, DecisionCase, DecisionRecord } from "./model.ts";
 import { decisionOutput, idSchema, presentDecision, wordsSchema } from "./schemas.ts";
 
 /** Body of POST /api/v1/appeals. */

@@ -10,7 +10,7 @@ import type { TradeGate } from "../agents/trade-gate.ts";
 import type { Announcement, EventRecorder } from "../events/recorder.ts";
 import type { appealBody } from "./appeal-schemas.ts";
 import { BY_AGENT, BY_PLACE } from "./model.ts";
-import type { AppealModel, AppealRecord, DecisionModel, DecisionRecord } from "./model.ts";
+import type { AppealModel, AppealRecord, DecisionCase, DecisionModel, DecisionRecord } from "./model.ts";
 import { placeOf, readQueue } from "./queue.ts";
 import type { QueuePage } from "./queue.ts";
 import { findSubject } from "./subjects.ts";
@@ -24,14 +24,6 @@ export interface AppealDeps extends SubjectModels {
   gate: Pick<TradeGate, "takeTurn">;
   recorder: Pick<EventRecorder, "record">;
   clock: Clock;
-}
-
-/** A decision about an agent, with what came of it. */
-export interface DecisionCase {
-  decision: DecisionRecord;
-  /** The decision that has ended it. */
-  restoration: DecisionRecord | undefined;
-  appeal: AppealRecord | undefined;
 }
 
 function announcementOf({ _id, agentId, subjectId, state, answer }: AppealRecord, occurredAt: Date): Announcement {

@@ -93,6 +93,14 @@ const appealFields = {
 export type AppealRecord = RecordOf<typeof appealFields>;
 export type AppealModel = Model<AppealRecord>;
 
+/** A decision about an agent, with what came of it. */
+export interface DecisionCase {
+  decision: DecisionRecord;
+  /** The decision that has ended it. */
+  restoration: DecisionRecord | undefined;
+  appeal: AppealRecord | undefined;
+}
+
 /** Indexes of lists. */
 export const BY_AGENT = { agentId: 1, _id: -1 } as const;
 export const BY_PLACE = { place: -1 } as const;
