@@ -23,14 +23,29 @@ export interface TokenFacts {
 /** The facts of a settlement network. */
 export interface NetworkFacts {
   chainId: number;
+  /** The registries of ERC-8004, which its authors have deployed. */
+  erc8004: { identity: string; reputation: string };
   tokens: readonly TokenFacts[];
 }
+
+/** Where the addresses of the registries come from: https://github.com/erc-8004/erc-8004-contracts, README.md at b9e466c. */
+const ERC8004: Record<"testnets" | "mainnets", NetworkFacts["erc8004"]> = {
+  testnets: {
+    identity: "0x8004A818BFB912233c491871b3d84c89A494BD9e",
+    reputation: "0x8004B663056A597Dffe9eCcC1965A193B7388713",
+  },
+  mainnets: {
+    identity: "0x8004A169FB4a3325136EB29fA0ceB6D2e539a432",
+    reputation: "0x8004BAa17C55a88189AE136b182e5fdA19dE9b63",
+  },
+};
 
 const CIRCLE_USDC = "https://developers.circle.com/stablecoins/usdc-contract-addresses";
 
 export const NETWORKS: Record<SettlementNetwork, NetworkFacts> = {
   "base-sepolia": {
     chainId: 84532,
+    erc8004: ERC8004.testnets,
     tokens: [
       {
         symbol: "USDC",
@@ -46,6 +61,7 @@ export const NETWORKS: Record<SettlementNetwork, NetworkFacts> = {
   },
   base: {
     chainId: 8453,
+    erc8004: ERC8004.mainnets,
     tokens: [
       {
         symbol: "USDC",

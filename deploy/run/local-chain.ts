@@ -4,6 +4,7 @@ import { MockPriceFeed__factory } from "../../typechain-types/factories/contract
 import type { SettlementNetwork } from "../networks.ts";
 import { NETWORKS } from "../networks.ts";
 import { ensureCreated } from "../system/create2.ts";
+import { placeRegistries } from "./local-registries.ts";
 import {
   type LocalChain,
   mintUsdc,
@@ -30,12 +31,14 @@ const USDC_EACH = parseUnits("1000000", 6);
 const WETH_EACH = parseEther("100");
 
 /**
- * Makes a local chain look like the live one: tokens, price feed and Multicall3 at the live addresses, and funded test accounts.
+ * Makes a local chain look like the live one: tokens, price feed, Multicall3 and the registries of ERC-8004 at the live
+ * addresses, and funded test accounts.
  * Leaves what already exists unchanged.
  */
 export async function prepareLocalChain(options: LocalChainOptions): Promise<void> {
   await placeFactory(options);
   await placeMulticall3(options);
+  await placeRegistries(options, NETWORKS[options.network].erc8004);
   for (const token of NETWORKS[options.network].tokens) {
     if (token.symbol === "USDC") await fundInUsdc(options, token.address);
     else await fundInWeth(options, token.address);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { mnemonicToAccount } from "viem/accounts";
 import { toHex } from "viem/utils";
 
+import { NETWORKS as LIVE } from "../../deploy/networks.ts";
 import type { Deployment } from "../../deploy/system/deployment-file.ts";
 import { LOCAL_ROLE_INDEX } from "../../deploy/system/local-roles.ts";
 import type { LocalRole } from "../../deploy/system/local-roles.ts";
@@ -26,6 +27,8 @@ export interface NetworkFacts {
   /** Token addresses by symbol. */
   readonly tokens: Readonly<Record<string, string>>;
   readonly subgraphUrl?: string;
+  /** The registries of ERC-8004. */
+  readonly erc8004?: { readonly identity: string; readonly reputation: string };
 }
 
 /** The facts about a running stack, in `<dir>/stack.json`, for programs. Services that weren't started are left out. */
@@ -71,6 +74,7 @@ export function contractFacts(deployment: Deployment): Omit<NetworkFacts, "rpcUr
     score: score.proxy,
     resolver: resolver.proxy,
     tokens: Object.fromEntries(deployment.tokens.map(({ symbol, address }) => [symbol, address])),
+    erc8004: LIVE[deployment.network].erc8004,
   };
 }
 

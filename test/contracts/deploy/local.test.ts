@@ -4,9 +4,12 @@ import { expect } from "chai";
 import hre from "hardhat";
 
 import { findDifferences } from "../../../deploy/check/check.ts";
+import { NETWORKS } from "../../../deploy/networks.ts";
 import type { Deployment } from "../../../deploy/system/deployment-file.ts";
 import { EscrowV2__factory } from "../../../typechain-types/factories/contracts/EscrowV2__factory.ts";
 import { MockPriceFeed__factory } from "../../../typechain-types/factories/contracts/mocks/MockPriceFeed__factory.ts";
+import { IdentityRegistry__factory } from "../../../typechain-types/factories/contracts/mocks/IdentityRegistry__factory.ts";
+import { ReputationRegistry__factory } from "../../../typechain-types/factories/contracts/mocks/ReputationRegistry__factory.ts";
 import { IUsdc__factory } from "../../../typechain-types/factories/contracts/mocks/IUsdc__factory.ts";
 import { IWeth9__factory } from "../../../typechain-types/factories/contracts/mocks/IWeth9__factory.ts";
 import type { DeployChain } from "../fixtures/deployment.ts";
@@ -75,6 +78,26 @@ describe("hardhat deploy on a local chain", function () {
       const usdc = IUsdc__factory.connect(USDC_BASE_SEPOLIA, ethers.provider);
       expect([await usdc.name(), await usdc.symbol(), await usdc.decimals()]).to.deep.equal(["USDC", "USDC", 6n]);
       for (const { address } of signers.slice(0, 10)) expect(await usdc.balanceOf(address)).to.equal(10n ** 12n);
+    });
+
+    it("places the registries of ERC-8004 at the live addresses, working", async () => {
+      const { run, signers, deployer } = chain;
+      await run();
+      const identity = IdentityRegistry__factory.connect(NETWORKS["base-sepolia"].erc8004.identity, deployer);
+      const reputation = ReputationRegistry__factory.connect(NETWORKS["base-sepolia"].erc8004.reputation, deployer);
+      expect([await identity.name(), await reputation.getIdentityRegistry()]).to.deep.equal([
+        "AgentIdentity",
+        await identity.getAddress(),
+      ]);
+      const { verifyingContract, chainId } = await identity.eip712Domain();
+      expect([verifyingContract, chainId]).to.deep.equal([await identity.getAddress(), 84_532n]);
+      await identity["register(string)"]("ipfs://file");
+      expect(await identity.getAgentWallet(0n)).to.equal(deployer.address);
+      const [, client] = signers;
+      if (!client) throw new Error("The test chain has too few accounts");
+      const hash = chain.ethers.ZeroHash;
+      await reputation.connect(client).giveFeedback(0n, 87n, 0n, "starred", "", "", "", hash);
+      expect([...(await reputation.getSummary(0n, [client], "", ""))]).to.deep.equal([1n, 87n, 0n]);
     });
 
     it("settles an escrow in its USDC [S1.09] [S1.11]", async () => {
