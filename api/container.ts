@@ -284,6 +284,11 @@ const WIRING: {
   sandbox: ({ limits }) => ({ countCall: limits.countCall }),
   downloads: (_, { env }) => ({ dir: env.downloadsDir }),
   crawlers: ({ listings, docs }) => ({ published: listings.published, guideNames: docs.guideNames }),
+  erc8004: ({ agents, limits }, { env }) => ({
+    registries: env.identityRegistries,
+    directory: agents.directory,
+    countClient: (ip) => limits.admissionControl.countAnonymous(ip),
+  }),
   pages: (_, { env }) => ({ dir: env.webDir }),
   admin: (_, { env }) => ({ adminApiKey: env.adminApiKey }),
   keeper: ({ events, transactions, webhooks }, { env, chains }) => ({

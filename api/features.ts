@@ -11,6 +11,7 @@ import { developerModule } from "./features/developer/module.ts";
 import { disputesModule } from "./features/disputes/module.ts";
 import { docsModule } from "./features/docs/module.ts";
 import { downloadsModule } from "./features/downloads/module.ts";
+import { erc8004Module } from "./features/erc8004/module.ts";
 import { eventsModule } from "./features/events/module.ts";
 import { faucetModule } from "./features/faucet/module.ts";
 import { feesModule } from "./features/fees/module.ts";
@@ -72,6 +73,7 @@ export const FEATURES = {
   docs: docsModule,
   downloads: downloadsModule,
   crawlers: crawlersModule,
+  erc8004: erc8004Module,
   pages: pagesModule,
   admin: adminModule,
   idempotency: idempotencyModule,

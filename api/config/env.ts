@@ -6,6 +6,8 @@ import { disputeProblems, disputeSettings, disputeVariables } from "./disputes.t
 import type { DisputeSettings } from "./disputes.ts";
 import { embeddingProblems, embeddingProvider, embeddingVariables } from "./embeddings.ts";
 import type { EmbeddingProvider } from "./embeddings.ts";
+import { identityRegistries, identityRegistryVariables } from "./identity-registries.ts";
+import type { IdentityRegistries } from "./identity-registries.ts";
 import { keeperSettings, keeperVariables, senderProblems } from "./keeper.ts";
 import type { KeeperSettings } from "./keeper.ts";
 import { limitsOf, limitVariables } from "./limits.ts";
@@ -103,6 +105,7 @@ const variables = z.object({
   CONFIRMATIONS_BASE: wholeNumber(0, MAX_CONFIRMATIONS).default(DEFAULT_CONFIRMATIONS),
   MEMORY_MAX_ENTRIES: wholeNumber(1, 1_000_000).default(MEMORY_QUOTA.entries),
   MEMORY_MAX_BYTES: wholeNumber(1, 1_000_000_000_000).default(MEMORY_QUOTA.bytes),
+  ...identityRegistryVariables,
   ...limitVariables,
   ...x402Variables,
   ...disputeVariables,
@@ -141,6 +144,8 @@ export interface Env {
   publicSubgraphUrls: Readonly<Record<Network, string | null>>;
   /** Paths of the deployment files. */
   deploymentFiles: Readonly<Record<Network, string>>;
+  /** The registries of ERC-8004. */
+  identityRegistries: IdentityRegistries;
   /** Master secrets that webhook secrets are derived from; the position in the list is the version. */
   webhookSigningSecrets: readonly string[];
   /** Private hosts and addresses that the address check allows. */
@@ -208,6 +213,7 @@ export function loadEnv(source: Readonly<Record<string, string | undefined>> = p
       "base-sepolia": env.SUBGRAPH_PUBLIC_URL_BASE_SEPOLIA ?? ifLoopback(env.SUBGRAPH_URL_BASE_SEPOLIA),
       base: env.SUBGRAPH_PUBLIC_URL_BASE ?? ifLoopback(env.SUBGRAPH_URL_BASE),
     },
+    identityRegistries: identityRegistries(env),
     webhookSigningSecrets: env.WEBHOOK_SIGNING_SECRET,
     webhookAllowPrivateHosts: env.WEBHOOK_ALLOW_PRIVATE_HOSTS,
     adminApiKey: env.ADMIN_API_KEY,

@@ -102,6 +102,12 @@ export const ERROR_DETAILS = {
   dispute_already_ruled: z.object({ outcome: text.nullable(), ruledBy: text.nullable() }),
   evidence_closed: z.object({ evidenceDeadline: timestampOutput, complete: z.boolean() }),
   evidence_limit_reached: z.object({ submitted: z.int(), limit: z.int() }),
+  identity_wallet_mismatch: z.object({
+    network,
+    id: z.int(),
+    agentWallet: addressOutput.nullable(),
+    walletAddress: addressOutput,
+  }),
   escrow_state_conflict: z.object({
     status,
     indexedBlock: block,

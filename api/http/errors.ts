@@ -74,6 +74,7 @@ export const ERROR_CATALOGUE = {
     status: 409,
     text: "Tokens were sent to the escrow contract by a plain transfer, which funds no escrow: they are lost",
   },
+  identity_wallet_mismatch: { status: 409, text: "The identity's wallet in the registry isn't the agent's wallet" },
   idempotency_key_reused: { status: 409, text: "This Idempotency-Key was used for a request with other content" },
   intent_conflict: {
     status: 409,

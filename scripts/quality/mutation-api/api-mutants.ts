@@ -10,6 +10,7 @@ import { EMBEDDING_FAULTS } from "./embeddings.ts";
 import { EVENT_FAULTS } from "./events.ts";
 import { FIRST_CONTACT_FAULTS } from "./first-contact.ts";
 import { FOLLOWER_FAULTS } from "./follower.ts";
+import { IDENTITY_FAULTS } from "./identities.ts";
 import { INTENT_FAULTS } from "./intents.ts";
 import { KEEPER_FAULTS } from "./keeper.ts";
 import { LIST_FAULTS } from "./lists.ts";
@@ -39,6 +40,7 @@ export const API_MUTANTS: readonly ApiMutant[] = [
   ...BEFORE_FUNDING_FAULTS,
   ...FIRST_CONTACT_FAULTS,
   ...DECLINE_FAULTS,
+  ...IDENTITY_FAULTS,
   ...INTENT_FAULTS,
   ...MODERATION_FAULTS,
   ...MOVE_FAULTS,

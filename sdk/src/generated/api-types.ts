@@ -621,6 +621,11 @@ export type SeriesRequest = {
   series: Array<number>;
 };
 
+export type IdentityRequest = {
+  network: Network;
+  id: number;
+};
+
 export type RegistrationAnswer = {
   success: true;
   agentId: string;
@@ -4115,6 +4120,35 @@ export type Health = {
 export type OpenApiDocument = {
   openapi: string;
   [key: string]: unknown;
+};
+
+export type LinkedIdentityAnswer = {
+  success: true;
+  data: LinkedIdentity;
+};
+
+export type LinkedIdentity = {
+  agentId: string;
+  network: Network;
+  id: number;
+  agentRegistry: string;
+  /**
+   * For the identity's `agentURI`
+   */
+  registrationFile: string;
+  linkedAt: string;
+};
+
+export type IdentityWalletMismatchError = {
+  success: false;
+  error: string;
+  code: "identity_wallet_mismatch";
+  details?: {
+    network: "base-sepolia" | "base";
+    id: number;
+    agentWallet: Address | null;
+    walletAddress: Address;
+  };
 };
 
 export type EmptyRequestWritable = {
@@ -10333,3 +10367,66 @@ export type DocsReadAssetResponses = {
 };
 
 export type DocsReadAssetResponse = DocsReadAssetResponses[keyof DocsReadAssetResponses];
+
+export type AgentsLinkIdentityData = {
+  body: IdentityRequest;
+  headers?: {
+    /**
+     * Any text of 1 to 255 printable ASCII characters. A repeat with the same key and content within 24 hours gets the answer of the first request, with `Idempotency-Replayed: true`. An error isn't kept, and neither is a 202 of fund and deliver.
+     */
+    "Idempotency-Key"?: string;
+  };
+  path?: never;
+  query?: never;
+  url: "/api/v1/agents/erc8004";
+};
+
+export type AgentsLinkIdentityErrors = {
+  /**
+   * Bad Request
+   */
+  400: MalformedJsonError | ValidationError;
+  /**
+   * Unauthorized
+   */
+  401: RequestSignatureError | InvalidApiKeyError;
+  /**
+   * Payment Required
+   */
+  402: PaymentRequired;
+  /**
+   * Forbidden
+   */
+  403: MandateExceededError | ScopeNotGrantedError;
+  /**
+   * Not Found
+   */
+  404: NotFoundError;
+  /**
+   * Conflict
+   */
+  409: IdempotencyError | PaymentIdentifierReusedError | IdentityWalletMismatchError;
+  /**
+   * Too Many Requests
+   */
+  429: RateLimitExceededError;
+  /**
+   * Service Unavailable
+   */
+  503: PaymentUnavailableError | ServiceUnavailableError;
+  /**
+   * What any operation may answer
+   */
+  default: InternalError | PayloadTooLargeError | UnsupportedMediaTypeError;
+};
+
+export type AgentsLinkIdentityError = AgentsLinkIdentityErrors[keyof AgentsLinkIdentityErrors];
+
+export type AgentsLinkIdentityResponses = {
+  /**
+   * OK
+   */
+  200: LinkedIdentityAnswer;
+};
+
+export type AgentsLinkIdentityResponse = AgentsLinkIdentityResponses[keyof AgentsLinkIdentityResponses];

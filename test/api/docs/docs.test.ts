@@ -41,6 +41,7 @@ describe("the description of the API", () => {
       ...["/api/v1/faucet", "/api/v1/sandbox/advance"],
       ...["/guides", "/guides/{page}.md", "/guides/{page}", "/llms.txt", "/downloads", "/downloads/{file}"],
       ...["/robots.txt", "/.well-known/api-catalog", "/feed.atom", "/sitemap.xml", "/sitemap-{name}.xml"],
+      ...["/agents/{id}/registration.json", "/.well-known/agent-registration.json"],
       ...[
         "/",
         "/search",

@@ -15,6 +15,7 @@ import { DESCRIPTIONS, LONG_NAMES, operationsOf } from "../../fixtures/descripti
 import { Court } from "../../fixtures/disputes.ts";
 import { AS_ADMIN } from "../../fixtures/environment.ts";
 import { ExampleRecorder, exampleOf, resolved, shapeFault } from "../../fixtures/examples.ts";
+import { registerIdentity } from "../../fixtures/identities.ts";
 import { startMailServer, tokenOf } from "../../fixtures/mail-server.ts";
 import type { MailServer } from "../../fixtures/mail-server.ts";
 import { mandateBody, withMandate } from "../../fixtures/mandates.ts";
@@ -118,6 +119,7 @@ describe("the examples of the description", () => {
     await ask("keys.freeze", { as });
     await court.chain.endow(account, { usdc: 1_000_000n });
     await ask("kya.linkPaymentMethod", { as, given: await paymentMethodBody(as, court.chain) });
+    await ask("agents.linkIdentity", { as, given: { id: await registerIdentity(court.chain, account) } });
     await ask("developers.requestAccess");
     await api.container.features.developer.sendDueMails?.(api.container.log, new AbortController().signal);
     await ask("developers.verify", { as, given: { token: tokenOf(mails.received.at(-1)) } });

@@ -1,4 +1,5 @@
 import { listingBody } from "../../fixtures/api.ts";
+import { registerIdentity } from "../../fixtures/identities.ts";
 import { sessionBody } from "../../fixtures/page-session.ts";
 import { keyRequestBody, registrationBody } from "../../fixtures/sign-in.ts";
 import { paymentMethodBody } from "../../fixtures/statements.ts";
@@ -283,6 +284,22 @@ export function bodyCases(scene: () => Scene): BodyCase[] {
         ["nonce", [7, null, "", "0x12", `0x${"g".repeat(64)}`, LONG]],
         ["deadline", ["1", null, -1, 1.5, 1e300]],
         ["signature", [7, null, "", "0x00", LONG]],
+        ["agentId", ["agt_other"]],
+      ],
+    },
+    {
+      name: "POST agents/erc8004",
+      method: "POST",
+      path: () => "/api/v1/agents/erc8004",
+      key: buyerKey,
+      body: async () => {
+        const { market, chain } = scene();
+        return { network: chain.network, id: await registerIdentity(chain, market.buyer.account) };
+      },
+      required: ["network", "id"],
+      faults: [
+        ["network", [7, null, "polygon"]],
+        ["id", ["1", null, -1, 1.5, 1e300]],
         ["agentId", ["agt_other"]],
       ],
     },

@@ -40,6 +40,7 @@ const KEYLESS = [
   ...["GET /guides/{page}.md", "GET /llms.txt", "GET /robots.txt", "GET /.well-known/api-catalog"],
   ...["GET /feed.atom", "GET /sitemap.xml", "GET /sitemap-{name}.xml"],
   ...["GET /discovery/resources", "GET /.well-known/x402.json"],
+  ...["GET /agents/{id}/registration.json", "GET /.well-known/agent-registration.json"],
   ...[
     "GET /",
     "GET /me",

@@ -1,0 +1,70 @@
+import { LRUCache } from "lru-cache";
+
+import { plainText, prepareText } from "../../http/prepared-text.ts";
+import type { PreparedText } from "../../http/prepared-text.ts";
+import { Kept } from "../../lib/kept.ts";
+import type { AgentDirectory } from "../agents/directory.ts";
+import type { IdentityLinks } from "./links.ts";
+import { describeDomain, describeRegistration } from "./registration-file.ts";
+
+/** How long files are kept in the process. Tests shorten it. */
+export interface RegistrationTimings {
+  registrationMaxAgeMs: number;
+}
+
+export const REGISTRATION_TIMINGS: RegistrationTimings = { registrationMaxAgeMs: 30_000 };
+
+/** Identities in the service's list, those linked last. */
+export const MAX_REGISTRATIONS = 1_000;
+/** Agents whose files are kept. */
+const KEPT_FILES = 1_000;
+
+/** Dependencies of the files. */
+export interface RegistrationFilesDeps {
+  publicUrl: string;
+  directory: Pick<AgentDirectory, "byId">;
+  links: Pick<IdentityLinks, "ofAgent" | "newest">;
+  /** Counts a call of a client by its address. @throws ApiError `rate_limit_exceeded` */
+  countClient: (ip: string) => Promise<unknown>;
+  timings: RegistrationTimings;
+}
+
+/**
+ * The registration files of agents and of the service. What they say of a registry was read when the identity was linked: their
+ * readers ask the registry itself, as the standard has it, so no call of a stranger is one to the chain.
+ */
+export class RegistrationFiles {
+  readonly #deps: RegistrationFilesDeps;
+  readonly #kept = new LRUCache<string, { until: number; file: PreparedText }>({ max: KEPT_FILES });
+  readonly #domain: Kept<PreparedText>;
+
+  constructor(deps: RegistrationFilesDeps) {
+    this.#deps = deps;
+    this.#domain = new Kept(
+      async () =>
+        prepareText(JSON.stringify(describeDomain(await deps.links.newest(MAX_REGISTRATIONS))), { isQuick: true }),
+      deps.timings.registrationMaxAgeMs,
+    );
+  }
+
+  /**
+   * An agent's file. A kept one costs next to nothing; a new one counts as a call of the client that asked for it.
+   * @param ip address of the client
+   * @throws ApiError `not_found`, `rate_limit_exceeded`
+   */
+  async ofAgent(agentId: string, ip: string): Promise<PreparedText> {
+    const kept = this.#kept.get(agentId);
+    if (kept !== undefined && performance.now() < kept.until) return kept.file;
+    const { publicUrl, directory, links, countClient, timings } = this.#deps;
+    await countClient(ip);
+    const [agent, linked] = await Promise.all([directory.byId(agentId), links.ofAgent(agentId)]);
+    const file = plainText(JSON.stringify(describeRegistration(publicUrl, agent, linked)));
+    this.#kept.set(agentId, { until: performance.now() + timings.registrationMaxAgeMs, file });
+    return file;
+  }
+
+  /** The identities of the service's agents. */
+  ofDomain(): Promise<PreparedText> {
+    return this.#domain.get();
+  }
+}
