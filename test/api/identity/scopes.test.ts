@@ -36,7 +36,9 @@ describe("scopes of a key", () => {
   it("open no route that shows secrets, or changes keys, approvals, webhooks or the profile", () => {
     const closed = KEYED.filter(({ scope }) => scope === "none").map(({ name }) => name);
     const isPrivate = (name: string) =>
-      /^(keys|webhooks|kya|developers)\.|^messages\.registerWebhook$|^approvals\.(grant|decline)$/.test(name);
+      /^(keys|webhooks|kya|developers)\.|^messages\.registerWebhook$|^approvals\.(grant|decline)$|^agents\.linkIdentity$/.test(
+        name,
+      );
     assert.deepEqual(
       closed.filter((name) => !isPrivate(name)),
       [],
