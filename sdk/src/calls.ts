@@ -56,7 +56,7 @@ export function encodeEscrowRead(escrowId: Hex): Hex {
   return encodeFunctionData({ abi: escrowAbi, functionName: "getEscrow", args: [escrowId] });
 }
 
-/** The escrow in the answer to such a read. @throws viem's error if it is no escrow, as from an address without a contract */
+/** The escrow in the answer to such a read. @throws viem's error if the answer isn't an escrow, as from an address without a contract */
 export function decodeEscrow(data: Hex): Escrow {
   return toEscrow(decodeFunctionResult({ abi: escrowAbi, functionName: "getEscrow", data }));
 }

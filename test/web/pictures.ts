@@ -30,7 +30,7 @@ const { values } = readArguments(HELP, {
 });
 const origin = URL.canParse(values.url)
   ? new URL(values.url).origin
-  : refuseArguments(`--url: "${values.url}" is no URL`);
+  : refuseArguments(`--url: "${values.url}" isn't a URL`);
 const outDir = values["out-dir"];
 
 const listingsAnswer = z.object({ data: z.array(z.object({ serviceId: z.string(), sellerAddress: z.string() })) });

@@ -32,7 +32,7 @@ export const registrationFile = z.object({
 /** The service's list of identities, by which others see that a file of this domain is theirs. */
 export const domainFile = z.object({ registrations: registrationList });
 
-/** What is shown of an agent. Where its jobs go is no part of it. */
+/** The public part of an agent. It leaves out where jobs are sent. */
 export type ShownAgent = Pick<AgentRecord, "agentName" | "description" | "walletAddress" | "moderation">;
 
 /**

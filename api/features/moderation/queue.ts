@@ -7,7 +7,7 @@ import { pageCursor, pageLimit } from "../../http/query-params.ts";
 /** Begin the places of closed and of open records, and what sorts after both. */
 const [CLOSED, OPEN, END] = ["0", "1", "2"] as const;
 
-/** Where a record stands in its list: open ones before closed ones, each the newest first. */
+/** The sort key of a record: open records come before closed ones, and newer before older. */
 export function placeOf(id: string, isOpen: boolean): string {
   return `${isOpen ? OPEN : CLOSED}${id}`;
 }
