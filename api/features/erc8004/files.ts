@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 
+import { ApiError } from "../../http/errors.ts";
 import { plainText, prepareText } from "../../http/prepared-text.ts";
 import type { PreparedText } from "../../http/prepared-text.ts";
 import { Kept } from "../../lib/kept.ts";
@@ -48,7 +49,7 @@ export class RegistrationFiles {
   }
 
   /**
-   * An agent's file. A kept one costs next to nothing; a new one counts as a call of the client that asked for it.
+   * The file of an agent that has linked an identity. A kept one costs next to nothing; a new one counts as a call of the client that asked for it.
    * @param ip address of the client
    * @throws ApiError `not_found`, `rate_limit_exceeded`
    */
@@ -58,6 +59,8 @@ export class RegistrationFiles {
     const { publicUrl, directory, links, countClient, timings } = this.#deps;
     await countClient(ip);
     const [agent, linked] = await Promise.all([directory.byId(agentId), links.ofAgent(agentId)]);
+    // An agent publishes its name, description and wallet by linking an identity.
+    if (linked.length === 0) throw new ApiError("not_found", { details: { agentId } });
     const file = plainText(JSON.stringify(describeRegistration(publicUrl, agent, linked)));
     this.#kept.set(agentId, { until: performance.now() + timings.registrationMaxAgeMs, file });
     return file;

@@ -44,6 +44,13 @@ export const IDENTITY_FAULTS: ApiMutant[] = [
     tests: READING,
   },
   {
+    fault: "an agent's file is public before it links an identity",
+    file: FILES,
+    from: "if (linked.length === 0) throw",
+    to: "if (linked.length < 0) throw",
+    tests: READING,
+  },
+  {
     fault: "a suspended agent's file says that it is active",
     file: "features/erc8004/registration-file.ts",
     from: "active: moderation === undefined,",

@@ -2,6 +2,7 @@
 import { assert } from "chai";
 
 import { MAX_REGISTRATIONS } from "../../../api/features/erc8004/files.ts";
+import { linkIdOf } from "../../../api/features/erc8004/model.ts";
 import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { assertError, listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../../fixtures/api.ts";
@@ -41,6 +42,20 @@ describe("the files of ERC-8004", () => {
   });
   after(() => api.close());
 
+  /** Stores that an agent has linked an identity of its own. */
+  async function storeLink(to: TestApi, { agentId }: TestAgent): Promise<void> {
+    const agentRegistry = `eip155:8453:${registryOf(chain)}`;
+    await to.container.features.erc8004.models.links.create({
+      _id: linkIdOf(agentId, "base"),
+      agentId,
+      network: "base",
+      agentRegistry,
+      identityId: 1,
+      identity: `${agentRegistry}:${agentId}`,
+      linkedAt: new Date(0),
+    });
+  }
+
   const registration = () => ({ agentId: identityId, agentRegistry: `eip155:84532:${registryOf(chain)}` });
 
   it("have a schema that takes the standard's own example", () => {
@@ -65,12 +80,6 @@ describe("the files of ERC-8004", () => {
       registrations: [registration()],
       supportedTrust: ["reputation", "crypto-economic"],
     });
-  });
-
-  it("are there before an identity is linked, so that the registry can be given their address", async () => {
-    const stranger = await api.registerAgent();
-    const { body } = await api.request("GET", fileOf(stranger));
-    assert.deepEqual(STANDARD_FILE.parse(body).registrations, []);
   });
 
   it("list the service's identities for its domain", async () => {
@@ -104,6 +113,14 @@ describe("the files of ERC-8004", () => {
     await crowded.close();
   });
 
+  it("[D58] are 404 until their agent links an identity, and show nothing of it", async () => {
+    const silent = await api.registerAgent({ agentName: "Silent" });
+    assertError(await api.request("GET", fileOf(silent)), 404, "not_found");
+    await storeLink(api, silent);
+    const { body } = await api.request("GET", fileOf(silent));
+    assert.strictEqual(STANDARD_FILE.parse(body).name, "Silent");
+  });
+
   it("show nowhere where an agent's jobs go", async () => {
     for (const path of [fileOf(agent), DOMAIN]) {
       assert.notInclude((await api.request("GET", path)).text, "hidden-endpoint", path);
@@ -112,6 +129,7 @@ describe("the files of ERC-8004", () => {
 
   it("say that a suspended agent isn't active, until it is restored", async () => {
     const suspended = await api.registerAgent();
+    await storeLink(api, suspended);
     const isActive = async () => STANDARD_FILE.parse((await api.request("GET", fileOf(suspended))).body).active;
     await decided("suspend", "agent", suspended.agentId);
     assert.isFalse(await isActive());
@@ -149,6 +167,7 @@ describe("the files of ERC-8004", () => {
       await limited.registerAgent(),
       await limited.registerAgent(),
     ];
+    for (const one of [first, second, third]) await storeLink(limited, one);
     for (const one of [first, first, first, second, first]) {
       assert.strictEqual((await limited.request("GET", fileOf(one))).status, 200);
     }
