@@ -217,7 +217,8 @@ describe("the examples of the description", () => {
     await ask("transactions.list", { as: buyer });
     await until("it is announced", async () => {
       const { body } = await api.request("GET", "/api/v1/events", { key: seller.apiKey });
-      return body.data.length > 0;
+      // The log begins with the decisions about the listing.
+      return body.data.some(({ payload }: { payload: object }) => "transactionId" in payload);
     });
     await ask("events.list", { as: seller });
     await ask("transactions.readTimeline", { as: seller, at });
