@@ -1,3 +1,4 @@
+import type { Stats } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -6,6 +7,7 @@ import { z } from "zod";
 
 import type { PreparedText } from "../../http/prepared-text.ts";
 import { sha256Hex } from "../../lib/ids.ts";
+import { Kept } from "../../lib/kept.ts";
 
 /** Builds the bundle. */
 export const BUILD_COMMAND = "npm run build:web";
@@ -91,18 +93,23 @@ const TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
+/** How soon another bundle is noticed. To look at every request would be a third of a kept page's cost. */
+const LOOK_AGAIN_MS = 1_000;
+
 /** The bundle in a folder. It is loaded when it is first asked for, and again when another one has taken its place. */
 export class BundleFolder {
   readonly #dir: string;
+  readonly #manifest: Kept<Stats | undefined>;
   #kept: { mark: string; bundle: Promise<WebBundle> } | undefined;
 
   constructor(dir: string) {
     this.#dir = path.resolve(dir);
+    this.#manifest = new Kept(() => stat(path.join(this.#dir, MANIFEST)).catch(ignoreMissing), LOOK_AGAIN_MS);
   }
 
   /** Undefined until it is built. @throws Error if the folder has another bundle than this one expects */
   async read(): Promise<WebBundle | undefined> {
-    const found = await stat(path.join(this.#dir, MANIFEST)).catch(ignoreMissing);
+    const found = await this.#manifest.get();
     if (found === undefined) return undefined;
     const mark = [found.ino, found.size, found.mtimeMs].join("-");
     if (this.#kept?.mark === mark) return this.#kept.bundle;
