@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-import { LRUCache } from "lru-cache";
 import { z } from "zod";
 
 import { sha256Hex } from "../lib/ids.ts";
+import { KeptByKey } from "../lib/kept.ts";
 import type { RawResult } from "./define-route.ts";
 import { namesEtag } from "./if-none-match.ts";
 
@@ -19,13 +19,6 @@ interface Prepared {
   etag: string;
 }
 
-/** A kept answer: it is being made, or was made a short time ago. */
-interface Entry {
-  prepared: Promise<Prepared>;
-  /** On the clock of `elapsedMs`; Infinity while it is being made. */
-  until: number;
-}
-
 /** Settings of kept answers. */
 export interface CachedAnswersOptions<Body extends z.ZodType> {
   /** Of the body. Each body is parsed once, when it is made. */
@@ -34,27 +27,23 @@ export interface CachedAnswersOptions<Body extends z.ZodType> {
   maxAgeMs: number;
   /** How many answers are kept. */
   maxEntries: number;
-  /** Milliseconds of a monotonic clock. */
-  elapsedMs?: () => number;
 }
 
 const ETAG_LENGTH = 32;
 
 /**
  * Successful JSON answers that anyone may read, kept in this process for a short time. Requests for the same thing at the same
- * time share the work. A failure is given to those who wait for it, and isn't kept.
+ * time share the work.
  */
 export class CachedAnswers<Body extends z.ZodType> {
   readonly #schema: Body;
   readonly #maxAgeMs: number;
-  readonly #elapsedMs: () => number;
-  readonly #entries: LRUCache<string, Entry>;
+  readonly #kept: KeptByKey<Prepared>;
 
-  constructor({ schema, maxAgeMs, maxEntries, elapsedMs = () => performance.now() }: CachedAnswersOptions<Body>) {
+  constructor({ schema, maxAgeMs, maxEntries }: CachedAnswersOptions<Body>) {
     this.#schema = schema;
     this.#maxAgeMs = maxAgeMs;
-    this.#elapsedMs = elapsedMs;
-    this.#entries = new LRUCache({ max: maxEntries });
+    this.#kept = new KeptByKey({ maxAgeMs, maxEntries });
   }
 
   /**
@@ -67,25 +56,10 @@ export class CachedAnswers<Body extends z.ZodType> {
     requested: IncomingHttpHeaders,
     make: () => Promise<z.input<Body>> | z.input<Body>,
   ): Promise<RawResult> {
-    const { text, etag } = await this.#read(key, make);
+    const { text, etag } = await this.#kept.read(key, () => this.#prepare(make));
     const headers = { ETag: etag, "Cache-Control": `public, max-age=${Math.floor(this.#maxAgeMs / 1_000)}` };
     if (namesEtag(requested["if-none-match"], etag)) return { status: 304, raw: "", headers };
     return { status: 200, raw: text, headers: { ...headers, "Content-Type": "application/json; charset=utf-8" } };
-  }
-
-  #read(key: string, make: () => Promise<z.input<Body>> | z.input<Body>): Promise<Prepared> {
-    const kept = this.#entries.get(key);
-    if (kept !== undefined && this.#elapsedMs() < kept.until) return kept.prepared;
-    const entry: Entry = { prepared: this.#prepare(make), until: Infinity };
-    this.#entries.set(key, entry);
-    entry.prepared.then(
-      // Counted from the answer, so that a slow one is shared too.
-      () => (entry.until = this.#elapsedMs() + this.#maxAgeMs),
-      () => {
-        if (this.#entries.peek(key) === entry) this.#entries.delete(key);
-      },
-    );
-    return entry.prepared;
   }
 
   async #prepare(make: () => Promise<z.input<Body>> | z.input<Body>): Promise<Prepared> {

@@ -1,9 +1,7 @@
-import { LRUCache } from "lru-cache";
-
 import { ApiError } from "../../http/errors.ts";
 import { plainText, prepareText } from "../../http/prepared-text.ts";
 import type { PreparedText } from "../../http/prepared-text.ts";
-import { Kept } from "../../lib/kept.ts";
+import { Kept, KeptByKey } from "../../lib/kept.ts";
 import type { AgentDirectory } from "../agents/directory.ts";
 import type { IdentityLinks } from "./links.ts";
 import { describeDomain, describeRegistration } from "./registration-file.ts";
@@ -36,15 +34,18 @@ export interface RegistrationFilesDeps {
  */
 export class RegistrationFiles {
   readonly #deps: RegistrationFilesDeps;
-  readonly #kept = new LRUCache<string, { until: number; file: PreparedText }>({ max: KEPT_FILES });
+  /** By the agent's id. */
+  readonly #files: KeptByKey<PreparedText>;
   readonly #domain: Kept<PreparedText>;
 
   constructor(deps: RegistrationFilesDeps) {
     this.#deps = deps;
+    const maxAgeMs = deps.timings.registrationMaxAgeMs;
+    this.#files = new KeptByKey({ maxAgeMs, maxEntries: KEPT_FILES });
     this.#domain = new Kept(
       async () =>
         prepareText(JSON.stringify(describeDomain(await deps.links.newest(MAX_REGISTRATIONS))), { isQuick: true }),
-      deps.timings.registrationMaxAgeMs,
+      maxAgeMs,
     );
   }
 
@@ -53,21 +54,22 @@ export class RegistrationFiles {
    * @param ip address of the client
    * @throws ApiError `not_found`, `rate_limit_exceeded`
    */
-  async ofAgent(agentId: string, ip: string): Promise<PreparedText> {
-    const kept = this.#kept.get(agentId);
-    if (kept !== undefined && performance.now() < kept.until) return kept.file;
-    const { publicUrl, directory, links, countClient, timings } = this.#deps;
-    await countClient(ip);
-    const [agent, linked] = await Promise.all([directory.byId(agentId), links.ofAgent(agentId)]);
-    // An agent publishes its name, description and wallet by linking an identity.
-    if (linked.length === 0) throw new ApiError("not_found", { details: { agentId } });
-    const file = plainText(JSON.stringify(describeRegistration(publicUrl, agent, linked)));
-    this.#kept.set(agentId, { until: performance.now() + timings.registrationMaxAgeMs, file });
-    return file;
+  ofAgent(agentId: string, ip: string): Promise<PreparedText> {
+    // Another client's limit isn't this one's.
+    return this.#files.readAs(agentId, () => this.#describe(agentId, ip));
   }
 
   /** The identities of the service's agents. */
   ofDomain(): Promise<PreparedText> {
     return this.#domain.get();
+  }
+
+  async #describe(agentId: string, ip: string): Promise<PreparedText> {
+    const { publicUrl, directory, links, countClient } = this.#deps;
+    await countClient(ip);
+    const [agent, linked] = await Promise.all([directory.byId(agentId), links.ofAgent(agentId)]);
+    // An agent publishes its name, description and wallet by linking an identity.
+    if (linked.length === 0) throw new ApiError("not_found", { details: { agentId } });
+    return plainText(JSON.stringify(describeRegistration(publicUrl, agent, linked)));
   }
 }

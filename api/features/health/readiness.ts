@@ -3,6 +3,7 @@ import type { Connection } from "mongoose";
 import type { ChainClient } from "../../chain/chain-client.ts";
 import type { Network } from "../../config/constants.ts";
 import type { Indexer } from "../../indexer/indexer-client.ts";
+import { Kept } from "../../lib/kept.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { OutboxState } from "../outbox/state.ts";
 import type { EncoderState } from "../../search/embedding/encoders.ts";
@@ -158,16 +159,6 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
     return { database, search: index, encoder: encoder.facts ?? null, networks, outbox: outbox.facts ?? null };
   }
 
-  let latest: { readiness: Promise<Readiness>; until: number } | undefined;
-  return () => {
-    if (latest === undefined || elapsedMs() >= latest.until) {
-      const entry = { readiness: look(), until: Infinity };
-      latest = entry;
-      // Counted from the answer, so that a slow check is shared too.
-      void entry.readiness.finally(() => {
-        entry.until = elapsedMs() + MAX_AGE_MS;
-      });
-    }
-    return latest.readiness;
-  };
+  const kept = new Kept(look, MAX_AGE_MS, elapsedMs);
+  return () => kept.get();
 }

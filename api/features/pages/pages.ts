@@ -1,8 +1,7 @@
-import { LRUCache } from "lru-cache";
-
 import { prepareText } from "../../http/prepared-text.ts";
 import type { PreparedText } from "../../http/prepared-text.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { KeptByKey } from "../../lib/kept.ts";
 import { BundleFolder } from "./bundle.ts";
 import type { Answer, ApiRequest, PageAsset, PagePlan, RenderedPage, Site, WebBundle } from "./bundle.ts";
 
@@ -28,9 +27,6 @@ export type AskApi = (
   limitClass?: "keyless" | "discover",
 ) => Promise<Record<string, Answer>>;
 
-/** Pages by address, each until it is old. */
-type KeptPages = LRUCache<string, { until: number; page: Promise<Page> }>;
-
 /** Dependencies of the pages. */
 export interface PagesOptions {
   dir: string;
@@ -43,12 +39,16 @@ export interface PagesOptions {
 export class Pages {
   readonly #folder: BundleFolder;
   readonly #options: PagesOptions;
-  readonly #kept: KeptPages = new LRUCache({ max: KEPT_PAGES });
-  readonly #keptFree: KeptPages = new LRUCache({ max: KEPT_FREE_PAGES });
+  /** By address. */
+  readonly #kept: KeptByKey<Page>;
+  readonly #keptFree: KeptByKey<Page>;
 
   constructor(options: PagesOptions) {
     this.#folder = new BundleFolder(options.dir);
     this.#options = options;
+    const shared = { maxAgeMs: KEPT_MS, isKept, now: () => options.clock.now().getTime() };
+    this.#kept = new KeptByKey({ ...shared, maxEntries: KEPT_PAGES });
+    this.#keptFree = new KeptByKey({ ...shared, maxEntries: KEPT_FREE_PAGES });
   }
 
   /** The page at an address: 404 for one that isn't a page's. Undefined until the bundle is built. */
@@ -57,23 +57,9 @@ export class Pages {
     if (bundle === undefined) return undefined;
     const plan = bundle.renderer.plan(pathname, search);
     if (plan === undefined) return this.problem(NOT_FOUND);
-    const now = this.#options.clock.now().getTime();
     const pages = plan.hasFreeText === true ? this.#keptFree : this.#kept;
-    const kept = pages.get(plan.address);
-    if (kept !== undefined && kept.until > now) {
-      const page = await kept.page.catch(() => undefined);
-      // A page that failed, by another client's limit or in an outage, isn't given to this client.
-      if (page !== undefined && isKept(page)) return page;
-    }
-    const page = this.#render(bundle, plan, ip, ask);
-    pages.set(plan.address, { until: now + KEPT_MS, page });
-    const forget = () => {
-      if (pages.peek(plan.address)?.page === page) pages.delete(plan.address);
-    };
-    page.then((rendered) => {
-      if (!isKept(rendered)) forget();
-    }, forget);
-    return page;
+    // A page that failed, by another client's limit or in an outage, isn't given to this client.
+    return pages.readAs(plan.address, () => this.#render(bundle, plan, ip, ask));
   }
 
   /** The page of an error. Undefined until the bundle is built. */
