@@ -123,6 +123,11 @@ interface RouteSpec<
   name: `${string}.${string}`;
   /** What a key with a mandate needs. A new route is closed to such keys unless its author decides otherwise: `none`. */
   scope: RouteScope;
+  /**
+   * What a page's session needs, if that isn't `scope`: for what its owner does there and no key with a mandate may do.
+   * A session has either `read` alone or all scopes.
+   */
+  pageScope?: RouteScope;
   method: HttpMethod;
   /** Full path with `{parameters}`. A path under `/api/v1` is also served under `/v1`. */
   path: string;
@@ -205,6 +210,7 @@ export type HandlerResult = { status: number; headers?: Readonly<Record<string, 
 export interface RouteDefinition<Deps> {
   name: string;
   scope: RouteScope;
+  pageScope?: RouteScope;
   method: HttpMethod;
   path: string;
   tag: Tag;

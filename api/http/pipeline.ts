@@ -182,7 +182,7 @@ export function runRoute<Deps>(route: RouteDefinition<Deps>, deps: Deps, options
       const { caller, budget } = admitted;
       context.set(rateHeaders(admitted.rate));
       context.state.agentId = caller?.agentId;
-      requireScope(route.scope, caller?.scopes);
+      requireScope(route, caller);
       const headers = { ...arrived.headers, ...admitted.payment };
       const step = { ...arrived, headers, caller, budget };
       return runSteps([...guards, ...afterAdmission], step, due, async () => {

@@ -17,13 +17,18 @@ function acceptedBy(scope: RouteScope): readonly Scope[] {
 }
 
 /**
- * Requires that a key may call a route.
- * @param granted undefined for a key without a mandate, which may call every route
+ * Requires that a key, or a page's session, may call a route.
+ * @param route `pageScope`: what a session needs, if that isn't what a key needs
+ * @param caller without `scopes` for a key without a mandate, which may call every route
  * @throws ApiError `scope_not_granted`
  */
-export function requireScope(scope: RouteScope, granted: readonly Scope[] | undefined): void {
+export function requireScope(
+  { scope, pageScope = scope }: { scope: RouteScope; pageScope?: RouteScope },
+  caller: { scopes?: readonly Scope[]; isSession?: true } | undefined,
+): void {
+  const granted = caller?.scopes;
   if (granted === undefined) return;
-  const accepted = acceptedBy(scope);
+  const accepted = acceptedBy(caller?.isSession === true ? pageScope : scope);
   if (accepted.some((one) => granted.includes(one))) return;
   throw new ApiError("scope_not_granted", { details: { accepted: [...accepted], granted: [...granted] } });
 }

@@ -1,6 +1,7 @@
 import { formatUnits, parseUnits } from "viem";
 import type { Hex } from "viem";
 
+import { approvalData } from "./approval-data.ts";
 import { requireObject, requireUnits, requireWallet, segment } from "./arguments.ts";
 import { deliveryProofOf } from "./canonical-json.ts";
 import { ArgumentError, RefusedError } from "./errors.ts";
@@ -15,18 +16,6 @@ export type Approval = wire.Approval;
 const PATH = "/api/v1/approvals";
 const USD_DECIMALS = 6;
 const MS = 1_000;
-
-const TYPES = {
-  Approval: [
-    { name: "id", type: "string" },
-    { name: "host", type: "string" },
-    { name: "keyId", type: "string" },
-    { name: "network", type: "string" },
-    { name: "requestHash", type: "bytes32" },
-    { name: "maxUsd", type: "uint256" },
-    { name: "expiresAt", type: "uint256" },
-  ],
-} as const;
 
 /** What of this agent's keys with a mandate waits for the wallet. A key with a mandate can only list its own. */
 export class Approvals {
@@ -70,10 +59,7 @@ export class Approvals {
     const fields = { host: this.#host, keyId, network, requestHash };
     const signature = await wallet.signTypedData({
       account,
-      domain: { name: "Agent Marketplace", version: "1" },
-      types: TYPES,
-      primaryType: "Approval",
-      message: { id, ...fields, maxUsd: units, expiresAt: BigInt(end) },
+      ...approvalData({ id, ...fields, maxUsd: units, expiresAt: BigInt(end) }),
     });
     const body: wire.ApprovalsGrantData["body"] = {
       ...fields,

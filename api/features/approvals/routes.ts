@@ -37,6 +37,8 @@ const listApprovals = defineRoute({
 const grantApproval = defineRoute({
   name: "approvals.grant",
   scope: "none",
+  // The wallet's signature decides, whatever the session may do.
+  pageScope: "read",
   ...common,
   method: "POST",
   path: ID_PATH,
@@ -56,6 +58,7 @@ const grantApproval = defineRoute({
 const declineApproval = defineRoute({
   name: "approvals.decline",
   scope: "none",
+  pageScope: "buy",
   ...common,
   method: "DELETE",
   path: ID_PATH,

@@ -18,6 +18,7 @@ import type { Market } from "../../fixtures/deals.ts";
 import { PUBLIC_URL } from "../../fixtures/environment.ts";
 import { limitsWith, movedClock } from "../../fixtures/limits.ts";
 import type { MandateFields } from "../../fixtures/mandates.ts";
+import { signIn } from "../../fixtures/page-session.ts";
 import { rejectionOf } from "../../fixtures/rejection.ts";
 import { openChain } from "../../fixtures/stack.ts";
 import { Caller } from "../../fixtures/tools.ts";
@@ -185,6 +186,24 @@ describe("an approval", () => {
     assert.strictEqual(await statusOf(approval.id), "open");
     assert.strictEqual((await ask(buyer)).status, 202);
     assert.deepEqual(await eventsOf(approval.id), ["approval.requested"]);
+  });
+
+  it("is granted on a page by the wallet's signature alone, and declined by a session that acts", async () => {
+    const approval = await asked(await buyerWith());
+    const path = `/api/v1/approvals/${approval.id}`;
+    const [reading, acting] = [await signIn(api, owner(), { scopes: "read" }), await signIn(api, owner())];
+    const refused = await reading.request("DELETE", path);
+    assertError(refused, 403, "scope_not_granted");
+    assert.deepEqual(refused.body.details, { accepted: ["buy"], granted: ["read"] });
+    const foreign = await grantBody(market.seller.account, approval);
+    assertError(await acting.request("POST", path, { body: foreign }), 400, "signature_invalid");
+    assert.strictEqual(await statusOf(approval.id), "open");
+    const body = await grantBody(owner().account, approval);
+    const answers = [await reading.request("POST", path, { body }), await acting.request("DELETE", path)];
+    assert.deepEqual(
+      answers.map((answer) => answer.body.data?.status),
+      ["granted", "declined"],
+    );
   });
 
   it("can't be granted again by a replayed signature, neither this one nor the next of the same request", async () => {
