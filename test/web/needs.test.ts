@@ -4,7 +4,7 @@ import { assert } from "chai";
 import type { Approval, Dispute, Transaction } from "../../sdk/src/generated/api-types.ts";
 import { moneyOf, needsOf } from "../../web/src/owner/needs.ts";
 import { refusalWords, walletWords } from "../../web/src/owner/sign-in-words.ts";
-import { signInText } from "../../web/src/owner/sign-in-text.ts";
+import { signInText, STATEMENTS } from "../../web/src/owner/sign-in-text.ts";
 import { readAnnouncement } from "../../web/src/owner/announcement.ts";
 import { barWidth } from "../../web/src/words/amounts.ts";
 
@@ -137,7 +137,7 @@ describe("what needs an agent's owner", () => {
     assert.deepEqual(
       needs.map(({ todo, page, command }) => [todo, page, command]),
       [
-        ["Approve a purchase of $12.50", "/listings/lst_2", "agent-marketplace approvals"],
+        ["Approve a purchase of $12.50", "/me/keys", "agent-marketplace approvals"],
         ["Pay the deposit", "/me/deals/txn_1", "agent-marketplace deal txn_1"],
         ["Review: accept or dispute", "/me/deals/txn_2", "agent-marketplace review txn_2"],
       ],
@@ -192,7 +192,7 @@ describe("the sign-in in words", () => {
 
   it("is a text that names its place, its purpose and its time", () => {
     const text = signInText({
-      purpose: "read",
+      statement: STATEMENTS.read,
       account: SELLER,
       host: "m.test",
       origin: "https://m.test",

@@ -7,6 +7,7 @@ import { criteriaHashOf, decodeEscrow, encodeEscrowRead, encodeMove, revertNameO
 import type { TransactionWithActions } from "../../sdk/src/generated/api-types.ts";
 import { dealsAddress, ownerPlaceOf, readFilters } from "../../web/src/data/owner-place.ts";
 import { commandsFor, isMove, MOVES, nextStep, stateWords } from "../../web/src/owner/deal-words.ts";
+import { keyStatement, signingWords, usdText, usdUnits, usedBounds } from "../../web/src/owner/key-words.ts";
 import { ether, moveWalletWords, moveWords } from "../../web/src/owner/move-words.ts";
 
 const BUYER = "0xAAAAaaaaAAAAaaaaAAAAaaaaAAAAaaaaAAAAaaaa";
@@ -118,6 +119,8 @@ describe("the addresses of an owner's deals", () => {
     assert.strictEqual(read("role=judge&status=lost&network=mainnet&serviceId=%3Cb%3E&intentId=a+b"), "/me/deals");
     assert.deepEqual(ownerPlaceOf("/me/deals/txn_1", ""), { page: "deal", transactionId: "txn_1" });
     assert.deepEqual(ownerPlaceOf("/me", "?status=funded"), { page: "home" });
+    assert.deepEqual(ownerPlaceOf("/me/keys", ""), { page: "keys" });
+    assert.deepEqual(ownerPlaceOf("/constructor", ""), { page: "home" });
   });
 });
 
@@ -192,5 +195,45 @@ describe("the calls of a page", () => {
     assert.strictEqual(revertNameOf(data), "EscrowNotFound");
     assert.isUndefined(revertNameOf("0x12345678"));
     assert.strictEqual(criteriaHashOf({ b: 1, a: null }), keccak256(toHex('{"a":null,"b":1}')));
+  });
+});
+
+describe("keys in words", () => {
+  it("have the statements that docs/api/sessions.md gives", () => {
+    assert.strictEqual(keyStatement({ action: "list" }), "Manage keys: list them.");
+    assert.strictEqual(keyStatement({ action: "freeze" }), "Manage keys: freeze all of them.");
+    assert.strictEqual(keyStatement({ action: "revoke", keyId: "key_1" }), "Manage keys: revoke key_1.");
+  });
+
+  it("count dollars in millionths, exactly", () => {
+    for (const [text, units] of [
+      ["12.50", 12_500_000n],
+      ["0", 0n],
+      ["0.000001", 1n],
+      ["999999999.999999", 999_999_999_999_999n],
+    ] as const) {
+      assert.strictEqual(usdUnits(text), units);
+    }
+    for (const text of ["", ".5", "1.", "1e3", "-1", "1,5", "1.0000001", "1234567890", " 1"]) {
+      assert.isUndefined(usdUnits(text), text);
+    }
+    assert.deepEqual([12_500_000n, 0n, 1n, 100_000_000n].map(usdText), ["12.5", "0", "0.000001", "100"]);
+  });
+
+  it("have used what is no longer left, and all of a bound of nothing", () => {
+    const left = { perDealUsd: "5", todayUsd: "7.5", totalUsd: "0" };
+    const mandate = { perDayUsd: "10", totalUsd: "0", left } as unknown as Parameters<typeof usedBounds>[0];
+    assert.deepEqual(usedBounds(mandate), [
+      { name: "Today", limit: "10", used: "2.5", share: 0.25 },
+      { name: "In all", limit: "0", used: "0", share: 1 },
+    ]);
+  });
+
+  it("say why a wallet didn't sign", () => {
+    const words = (reason: string, message = "") => signingWords(reason, message, "W", BUYER);
+    assert.match(words("other_account", SELLER), /^W shows 0xbbbb…bbbb\. You are signed in as 0xAAAA…[aA]{4}: choose/);
+    assert.match(words("other_account"), /^W shows no account\./);
+    assert.match(words("refused"), /^You refused in W\. Nothing was signed\.$/);
+    assert.match(words("failed", "no\u202e luck."), /^W says: no luck\.$/);
   });
 });

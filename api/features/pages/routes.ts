@@ -154,6 +154,13 @@ const ownDealPage = defineRoute({
   answerPage(`/me/deals/${encodeURIComponent(request.params.transactionId)}`, request, deps),
 );
 
+const ownKeysPage = defineRoute({
+  ...pageSpec,
+  name: "pages.ownKeys",
+  path: "/me/keys",
+  summary: "The keys, mandates and approvals of an agent, for its owner",
+}).handle((request, deps: PagesDeps) => answerPage("/me/keys", request, deps));
+
 const assetFile = defineRoute({
   ...shared,
   name: "pages.asset",
@@ -180,5 +187,6 @@ export const pageRoutes = [
   homePage,
   ownDealsPage,
   ownDealPage,
+  ownKeysPage,
   assetFile,
 ];

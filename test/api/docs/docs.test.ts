@@ -53,6 +53,7 @@ describe("the description of the API", () => {
         "/me",
         "/me/deals",
         "/me/deals/{transactionId}",
+        "/me/keys",
         "/assets/{file}",
       ],
     ]);

@@ -46,6 +46,7 @@ const KEYLESS = [
     "GET /me",
     "GET /me/deals",
     "GET /me/deals/{transactionId}",
+    "GET /me/keys",
     "GET /search",
     "GET /status",
     "GET /listings/{serviceId}",

@@ -15,7 +15,10 @@ export const NO_FILTERS: DealFilters = { role: "", status: "", network: "", serv
 
 /** What an owner's page shows. */
 export type OwnerPlace =
-  { page: "home" } | { page: "deals"; filters: DealFilters } | { page: "deal"; transactionId: string };
+  | { page: "home" }
+  | { page: "deals"; filters: DealFilters }
+  | { page: "deal"; transactionId: string }
+  | { page: "keys" };
 
 /** States of deals, as the API's list takes them. */
 export const DEAL_STATUSES = [
@@ -31,6 +34,11 @@ export const DEAL_STATUSES = [
 ] as const;
 
 const DEALS = "/me/deals";
+/** The address of keys, mandates and approvals. */
+export const KEYS_ADDRESS = "/me/keys";
+const HOME: OwnerPlace = { page: "home" };
+/** Pages whose address says all about them. */
+const PLAIN: Readonly<Record<string, OwnerPlace>> = { "/me": HOME, [KEYS_ADDRESS]: { page: "keys" } };
 const DEAL = /^\/me\/deals\/([A-Za-z0-9_-]{1,100})$/;
 const SERVICE_ID = /^[A-Za-z0-9_-]{1,100}$/;
 const INTENT_ID = /^[!-~]{1,128}$/;
@@ -38,14 +46,15 @@ const NAMES = ["role", "status", "network", "serviceId", "intentId"] as const;
 
 /** Whether an owner's page has this path. */
 export function isOwnerPath(pathname: string): boolean {
-  return pathname === "/me" || pathname === DEALS || DEAL.test(pathname);
+  return Object.hasOwn(PLAIN, pathname) || pathname === DEALS || DEAL.test(pathname);
 }
 
 /** What the owner's page at an address shows. */
 export function ownerPlaceOf(pathname: string, search: string): OwnerPlace {
   const transactionId = DEAL.exec(pathname)?.[1];
   if (transactionId !== undefined) return { page: "deal", transactionId };
-  return pathname === DEALS ? { page: "deals", filters: readFilters(new URLSearchParams(search)) } : { page: "home" };
+  if (pathname === DEALS) return { page: "deals", filters: readFilters(new URLSearchParams(search)) };
+  return Object.hasOwn(PLAIN, pathname) ? (PLAIN[pathname] ?? HOME) : HOME;
 }
 
 /** Reads the filters of an address. What the API's list doesn't take is left out. */

@@ -9,6 +9,7 @@ import type { BrowserWallet } from "./announcement.ts";
 import { readStateAt } from "./deal-data.ts";
 import { knownToken, MOVES, stateWords } from "./deal-words.ts";
 import type { Mined, MovePlan, MoveTerms } from "./moves.ts";
+import { WalletChoice } from "./wallet-choice.tsx";
 import { useWallets } from "./wallets.ts";
 
 /** What is under way or came of it. */
@@ -121,7 +122,7 @@ function useMove(session: KeptSession, terms: MoveTerms, onMoved: () => void) {
 
   const start = (wallets: readonly BrowserWallet[]) =>
     run(undefined, false, async () => {
-      const { findWallet } = await import("./moves.ts");
+      const { findWallet } = await import("./wallet-calls.ts");
       const wallet = await findWallet(wallets, terms.account);
       if (wallet !== undefined) await check(wallet);
       else if (wallets.length > 0) say({ at: "wallets" });
@@ -219,39 +220,6 @@ function Signed({
           about {plan.cost}, for at most {count(Number(plan.gas))} gas. The wallet shows the price that counts.
         </dd>
       </dl>
-    </>
-  );
-}
-
-function WalletChoice({
-  wallets,
-  account,
-  onChoose,
-}: {
-  wallets: readonly BrowserWallet[];
-  account: string;
-  onChoose: (wallet: BrowserWallet) => void;
-}) {
-  return (
-    <>
-      <p>
-        Which wallet has the account <code title={account}>{shortHash(account)}</code>?
-      </p>
-      <ul class="wallets" aria-label="Wallets of this browser">
-        {wallets.map((wallet) => (
-          <li key={wallet.id}>
-            <button
-              type="button"
-              class="wallet"
-              onClick={() => {
-                onChoose(wallet);
-              }}
-            >
-              <bdi>{wallet.name}</bdi>
-            </button>
-          </li>
-        ))}
-      </ul>
     </>
   );
 }

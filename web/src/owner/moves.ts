@@ -6,7 +6,8 @@ import type { BrowserWallet } from "./announcement.ts";
 import { MOVES } from "./deal-words.ts";
 import { ether, moveWalletWords, moveWords } from "./move-words.ts";
 import { isSame } from "./needs.ts";
-import { asked, WalletError } from "./signing.ts";
+import { WalletError } from "./signing.ts";
+import { accountsOf, ask } from "./wallet-calls.ts";
 
 type Hex = `0x${string}`;
 
@@ -72,18 +73,6 @@ export function problemOf(
   }
   const { reason, message } = error instanceof WalletError ? error : { reason: "failed", message: String(error) };
   return { text: moveWalletWords(reason, message, context, wasAsked), isOtherChain: false };
-}
-
-/** The wallet that shows an account to this page already, or the only one there is; undefined if its owner has to choose. */
-export async function findWallet(
-  wallets: readonly BrowserWallet[],
-  account: string,
-): Promise<BrowserWallet | undefined> {
-  for (const wallet of wallets) {
-    const shown = await accountsOf(wallet, "eth_accounts").catch(() => []);
-    if (shown.some((one) => isSame(one, account))) return wallet;
-  }
-  return wallets.length === 1 ? wallets[0] : undefined;
 }
 
 /**
@@ -227,15 +216,6 @@ function revertDataIn(error: unknown, depth = 0): Hex | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-async function accountsOf(wallet: BrowserWallet, method: "eth_accounts" | "eth_requestAccounts"): Promise<string[]> {
-  const accounts = await ask(wallet, method);
-  return Array.isArray(accounts) ? accounts.filter((account) => typeof account === "string") : [];
-}
-
-function ask({ provider }: BrowserWallet, method: string, params?: readonly unknown[]): Promise<unknown> {
-  return asked(() => provider.request(params === undefined ? { method } : { method, params }));
 }
 
 /** A number of an answer. @throws WalletError for something else */

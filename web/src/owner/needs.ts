@@ -1,5 +1,5 @@
 import type { Approval, Dispute, Transaction } from "../../../sdk/src/generated/api-types.ts";
-import { ownDealAddress } from "../data/owner-place.ts";
+import { KEYS_ADDRESS, ownDealAddress } from "../data/owner-place.ts";
 import { usd } from "../words/amounts.ts";
 
 /** Something that waits for the agent or its owner. */
@@ -139,7 +139,7 @@ function disputeNeed(
 }
 
 function approvalNeed(
-  { id, status, serviceTitle, askedUsd, expiresAt, request }: Approval,
+  { id, status, serviceTitle, askedUsd, expiresAt }: Approval,
   now: number,
 ): Need | undefined {
   if (status !== "open" || Date.parse(expiresAt) < now) return undefined;
@@ -149,13 +149,9 @@ function approvalNeed(
     about: serviceTitle,
     otherwise: "A key of yours asks for it. Otherwise nothing is bought.",
     until: expiresAt,
-    page: listingPage(request["serviceId"]),
+    page: KEYS_ADDRESS,
     command: "agent-marketplace approvals",
   };
-}
-
-function listingPage(serviceId: unknown): string | null {
-  return typeof serviceId === "string" ? `/listings/${encodeURIComponent(serviceId)}` : null;
 }
 
 /** Last moment for the buyer to accept or dispute; null before the delivery is on chain. */

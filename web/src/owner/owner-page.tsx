@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import { forgetSession, keepSession, keptSession, watchSession } from "../data/kept-session.ts";
 import type { KeptSession } from "../data/answers.ts";
-import { dealsAddress, NO_FILTERS, ownerPlaceOf } from "../data/owner-place.ts";
+import { dealsAddress, KEYS_ADDRESS, NO_FILTERS, ownerPlaceOf } from "../data/owner-place.ts";
 import type { OwnerPlace } from "../data/owner-place.ts";
 import type { Site } from "../data/site.ts";
 import { Go, ViewLink } from "../parts/live.tsx";
@@ -11,6 +11,8 @@ import { askApi, saysEnded } from "./api.ts";
 import { OwnDealPage } from "./deal.tsx";
 import { DealsPage } from "./deals.tsx";
 import { HomePage } from "./home.tsx";
+import { KeysPage } from "./keys.tsx";
+import type { KnownKeys } from "./keys-data.ts";
 import { NewsProvider } from "./live.tsx";
 import { OwnerFrame, OwnerShell } from "./shell.tsx";
 import { SignInPage } from "./sign-in.tsx";
@@ -98,14 +100,18 @@ function Place({
   onEnded: () => void;
   onSignOut: () => void;
 }) {
+  const [keys, setKeys] = useState<KnownKeys | undefined>(undefined);
   return (
     <NewsProvider session={session} onEnded={onEnded}>
       <nav class="switch within" aria-label="Your agent">
         <ViewLink to="/me" isCurrent={place.page === "home"}>
           Home
         </ViewLink>
-        <ViewLink to={dealsAddress(NO_FILTERS)} isCurrent={place.page !== "home"}>
+        <ViewLink to={dealsAddress(NO_FILTERS)} isCurrent={place.page === "deals" || place.page === "deal"}>
           Deals
+        </ViewLink>
+        <ViewLink to={KEYS_ADDRESS} isCurrent={place.page === "keys"}>
+          Keys
         </ViewLink>
       </nav>
       {place.page === "home" && <HomePage session={session} onEnded={onEnded} onSignOut={onSignOut} />}
@@ -118,11 +124,17 @@ function Place({
           onEnded={onEnded}
         />
       )}
+      {place.page === "keys" && <KeysPage session={session} known={keys} onKnown={setKeys} onEnded={onEnded} />}
     </NewsProvider>
   );
 }
 
-const TITLES: Readonly<Record<OwnerPlace["page"], string>> = { home: "Your agent", deals: "Deals", deal: "Deal" };
+const TITLES: Readonly<Record<OwnerPlace["page"], string>> = {
+  home: "Your agent",
+  deals: "Deals",
+  deal: "Deal",
+  keys: "Keys and mandates",
+};
 
 /** What the address asks for, and what goes to another address without loading the page again. */
 function usePlace(): { place: OwnerPlace; go: (address: string) => void } {

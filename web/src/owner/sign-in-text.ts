@@ -1,7 +1,8 @@
 /** What a text is signed for. No text is good for two purposes. */
 export type Purpose = "register" | "read" | "all";
 
-const STATEMENTS: Readonly<Record<Purpose, string>> = {
+/** What a text says that it is for. */
+export const STATEMENTS: Readonly<Record<Purpose, string>> = {
   register: "Register this wallet as an agent.",
   read: "Open a read-only page session for this agent.",
   all: "Open a page session for this agent.",
@@ -11,14 +12,14 @@ const CHAIN_ID = 84_532;
 
 /** The text (EIP-4361). The wallet shows it to its owner, who signs that and nothing else. */
 export function signInText({
-  purpose,
+  statement,
   account,
   host,
   origin,
   nonce,
   issuedAt,
 }: {
-  purpose: Purpose;
+  statement: string;
   account: string;
   host: string;
   origin: string;
@@ -29,7 +30,7 @@ export function signInText({
     `${host} wants you to sign in with your Ethereum account:`,
     account,
     "",
-    STATEMENTS[purpose],
+    statement,
     "",
     `URI: ${origin}`,
     "Version: 1",

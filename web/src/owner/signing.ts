@@ -1,11 +1,12 @@
 // Loaded only when somebody signs.
 import type { BrowserWallet } from "./announcement.ts";
-import { signInText } from "./sign-in-text.ts";
+import { signInText, STATEMENTS } from "./sign-in-text.ts";
 import type { Purpose } from "./sign-in-text.ts";
 
 const NONCE_BYTES = 12;
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
-const SIGNATURE = /^0x[0-9a-fA-F]{130}$/;
+/** A signature by a key, not by a contract. */
+export const SIGNATURE = /^0x[0-9a-fA-F]{130}$/;
 
 /** A text with its signature, as the API takes it. */
 export interface SignedText {
@@ -15,9 +16,9 @@ export interface SignedText {
 
 /** Why a wallet didn't do what it was asked. */
 export class WalletError extends Error {
-  readonly reason: "no_account" | "not_a_key" | "refused" | "busy" | "unknown_chain" | "failed";
+  readonly reason: "no_account" | "other_account" | "not_a_key" | "refused" | "busy" | "unknown_chain" | "failed";
 
-  /** @param options `cause`: what the wallet threw */
+  /** @param message the wallet's words, or the account that it shows instead @param options `cause`: what the wallet threw */
   constructor(reason: WalletError["reason"], message = "", options?: ErrorOptions) {
     super(message, options);
     this.reason = reason;
@@ -33,10 +34,19 @@ export async function chooseAccount({ provider }: BrowserWallet): Promise<string
 }
 
 /** Has a text for a purpose signed by the wallet's account. @throws WalletError */
-export async function signFor(purpose: Purpose, { provider }: BrowserWallet, account: string): Promise<SignedText> {
+export function signFor(purpose: Purpose, wallet: BrowserWallet, account: string): Promise<SignedText> {
+  return signStatement(STATEMENTS[purpose], wallet, account);
+}
+
+/** Has a text with a statement signed by the wallet's account. @throws WalletError */
+export async function signStatement(
+  statement: string,
+  { provider }: BrowserWallet,
+  account: string,
+): Promise<SignedText> {
   const nonce = hex(crypto.getRandomValues(new Uint8Array(NONCE_BYTES)));
   const { host, origin } = location;
-  const message = signInText({ purpose, account, host, origin, nonce, issuedAt: new Date() });
+  const message = signInText({ statement, account, host, origin, nonce, issuedAt: new Date() });
   const params = [`0x${hex(new TextEncoder().encode(message))}`, account];
   const signature = await asked(() => provider.request({ method: "personal_sign", params }));
   if (typeof signature !== "string" || !SIGNATURE.test(signature)) throw new WalletError("not_a_key");
