@@ -120,6 +120,7 @@ describe("the addresses of an owner's deals", () => {
     assert.deepEqual(ownerPlaceOf("/me/deals/txn_1", ""), { page: "deal", transactionId: "txn_1" });
     assert.deepEqual(ownerPlaceOf("/me", "?status=funded"), { page: "home" });
     assert.deepEqual(ownerPlaceOf("/me/keys", ""), { page: "keys" });
+    assert.deepEqual(ownerPlaceOf("/me/webhooks", ""), { page: "webhooks" });
     assert.deepEqual(ownerPlaceOf("/constructor", ""), { page: "home" });
   });
 });

@@ -161,6 +161,13 @@ const ownKeysPage = defineRoute({
   summary: "The keys, mandates and approvals of an agent, for its owner",
 }).handle((request, deps: PagesDeps) => answerPage("/me/keys", request, deps));
 
+const ownWebhooksPage = defineRoute({
+  ...pageSpec,
+  name: "pages.ownWebhooks",
+  path: "/me/webhooks",
+  summary: "The webhooks of an agent and what they got, for its owner",
+}).handle((request, deps: PagesDeps) => answerPage("/me/webhooks", request, deps));
+
 const assetFile = defineRoute({
   ...shared,
   name: "pages.asset",
@@ -188,5 +195,6 @@ export const pageRoutes = [
   ownDealsPage,
   ownDealPage,
   ownKeysPage,
+  ownWebhooksPage,
   assetFile,
 ];

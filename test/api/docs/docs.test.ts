@@ -54,6 +54,7 @@ describe("the description of the API", () => {
         "/me/deals",
         "/me/deals/{transactionId}",
         "/me/keys",
+        "/me/webhooks",
         "/assets/{file}",
       ],
     ]);

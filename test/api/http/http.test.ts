@@ -47,6 +47,7 @@ const KEYLESS = [
     "GET /me/deals",
     "GET /me/deals/{transactionId}",
     "GET /me/keys",
+    "GET /me/webhooks",
     "GET /search",
     "GET /status",
     "GET /listings/{serviceId}",

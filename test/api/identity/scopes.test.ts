@@ -46,6 +46,21 @@ describe("scopes of a key", () => {
     for (const { name, scope } of KEYED) if (isPrivate(name)) assert.strictEqual(scope, "none", name);
   });
 
+  it("are no bar to a page where its owner decides about approvals, or looks at webhooks and sends again", () => {
+    const opened = KEYED.flatMap(({ name, pageScope }) => (pageScope === undefined ? [] : [[name, pageScope]]));
+    assert.sameDeepMembers(opened, [
+      ["approvals.grant", "read"],
+      ["approvals.decline", "buy"],
+      ["webhooks.list", "read"],
+      ["webhooks.read", "read"],
+      ["webhooks.listDeliveries", "read"],
+      ["webhooks.readDelivery", "read"],
+      ["webhooks.redeliver", "sell"],
+      ["webhooks.redeliverMissed", "sell"],
+      ["webhooks.ping", "sell"],
+    ]);
+  });
+
   it("are read for what changes nothing, and never for what does", () => {
     for (const { name, scope, readsOnly } of KEYED) {
       if (scope === "read") assert.ok(readsOnly, `${name} changes something`);

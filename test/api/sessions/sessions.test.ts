@@ -221,6 +221,28 @@ describe("sessions of pages", () => {
       assert.strictEqual((await api.request("GET", USAGE, { key: agent.apiKey })).status, 200);
     });
 
+    it("look at webhooks, send again only with all scopes, and never see their secret", async () => {
+      const [reading, acting] = [await open("read"), await open()];
+      const body = { url: "http://127.0.0.1:1/", events: ["message.received"] };
+      const registered = await api.request("POST", "/api/v1/webhooks", { key: agent.apiKey, body });
+      const { webhookId } = registered.body.data as { webhookId: string };
+      const listed = await reading.request("GET", "/api/v1/webhooks");
+      assert.deepEqual(listed.body.data, [registered.body.data]);
+      const ping = `/api/v1/webhooks/${webhookId}/ping`;
+      assertError(await reading.request("POST", ping), 403, "scope_not_granted");
+      assert.strictEqual((await acting.request("POST", ping)).status, 202);
+      for (const [method, path] of [
+        ["POST", "/api/v1/webhooks"],
+        ["DELETE", `/api/v1/webhooks/${webhookId}`],
+        ["GET", "/api/v1/webhooks/secret"],
+        ["POST", "/api/v1/webhooks/secret/rotate"],
+        ["POST", "/api/v1/webhooks/secret/activate"],
+      ] as const) {
+        assertError(await acting.request(method, path), 403, "scope_not_granted");
+      }
+      assert.strictEqual((await reading.request("GET", "/api/v1/webhooks/deliveries")).body.data.length, 1);
+    });
+
     it("count on /api/v1 alone, where a key is asked for and none is sent", async () => {
       const page = await open();
       assertError(await page.request("GET", USAGE.replace("/api", "")), 401, "invalid_api_key");

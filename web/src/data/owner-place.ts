@@ -18,7 +18,8 @@ export type OwnerPlace =
   | { page: "home" }
   | { page: "deals"; filters: DealFilters }
   | { page: "deal"; transactionId: string }
-  | { page: "keys" };
+  | { page: "keys" }
+  | { page: "webhooks" };
 
 /** States of deals, as the API's list takes them. */
 export const DEAL_STATUSES = [
@@ -36,9 +37,15 @@ export const DEAL_STATUSES = [
 const DEALS = "/me/deals";
 /** The address of keys, mandates and approvals. */
 export const KEYS_ADDRESS = "/me/keys";
+/** The address of webhooks and what they got. */
+export const WEBHOOKS_ADDRESS = "/me/webhooks";
 const HOME: OwnerPlace = { page: "home" };
 /** Pages whose address says all about them. */
-const PLAIN: Readonly<Record<string, OwnerPlace>> = { "/me": HOME, [KEYS_ADDRESS]: { page: "keys" } };
+const PLAIN: Readonly<Record<string, OwnerPlace>> = {
+  "/me": HOME,
+  [KEYS_ADDRESS]: { page: "keys" },
+  [WEBHOOKS_ADDRESS]: { page: "webhooks" },
+};
 const DEAL = /^\/me\/deals\/([A-Za-z0-9_-]{1,100})$/;
 const SERVICE_ID = /^[A-Za-z0-9_-]{1,100}$/;
 const INTENT_ID = /^[!-~]{1,128}$/;

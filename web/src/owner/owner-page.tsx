@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import { forgetSession, keepSession, keptSession, watchSession } from "../data/kept-session.ts";
 import type { KeptSession } from "../data/answers.ts";
-import { dealsAddress, KEYS_ADDRESS, NO_FILTERS, ownerPlaceOf } from "../data/owner-place.ts";
+import { dealsAddress, KEYS_ADDRESS, NO_FILTERS, ownerPlaceOf, WEBHOOKS_ADDRESS } from "../data/owner-place.ts";
 import type { OwnerPlace } from "../data/owner-place.ts";
 import type { Site } from "../data/site.ts";
 import { Go, ViewLink } from "../parts/live.tsx";
@@ -16,6 +16,7 @@ import type { KnownKeys } from "./keys-data.ts";
 import { NewsProvider } from "./live.tsx";
 import { OwnerFrame, OwnerShell } from "./shell.tsx";
 import { SignInPage } from "./sign-in.tsx";
+import { WebhooksPage } from "./webhooks.tsx";
 
 const ENDED = "Your session has ended: it does after 30 minutes without use, or 12 hours. Sign in again to go on here.";
 const ELSEWHERE = "You signed out in another tab, or the session ended there.";
@@ -113,6 +114,9 @@ function Place({
         <ViewLink to={KEYS_ADDRESS} isCurrent={place.page === "keys"}>
           Keys
         </ViewLink>
+        <ViewLink to={WEBHOOKS_ADDRESS} isCurrent={place.page === "webhooks"}>
+          Webhooks
+        </ViewLink>
       </nav>
       {place.page === "home" && <HomePage session={session} onEnded={onEnded} onSignOut={onSignOut} />}
       {place.page === "deals" && <DealsPage session={session} filters={place.filters} onEnded={onEnded} />}
@@ -125,6 +129,7 @@ function Place({
         />
       )}
       {place.page === "keys" && <KeysPage session={session} known={keys} onKnown={setKeys} onEnded={onEnded} />}
+      {place.page === "webhooks" && <WebhooksPage session={session} onEnded={onEnded} />}
     </NewsProvider>
   );
 }
@@ -134,6 +139,7 @@ const TITLES: Readonly<Record<OwnerPlace["page"], string>> = {
   deals: "Deals",
   deal: "Deal",
   keys: "Keys and mandates",
+  webhooks: "Webhooks",
 };
 
 /** What the address asks for, and what goes to another address without loading the page again. */

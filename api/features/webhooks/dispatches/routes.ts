@@ -47,6 +47,7 @@ function presentDispatch(record: ListedDispatch) {
 const listDispatches = defineRoute({
   name: "webhooks.listDeliveries",
   scope: "none",
+  pageScope: "read",
   ...general,
   method: "GET",
   path: "/api/v1/webhooks/deliveries",
@@ -63,6 +64,7 @@ const listDispatches = defineRoute({
 const readDispatch = defineRoute({
   name: "webhooks.readDelivery",
   scope: "none",
+  pageScope: "read",
   ...general,
   method: "GET",
   path: "/api/v1/webhooks/deliveries/{deliveryId}",
@@ -78,6 +80,7 @@ const readDispatch = defineRoute({
 const redeliver = defineRoute({
   name: "webhooks.redeliver",
   scope: "none",
+  pageScope: "sell",
   ...general,
   method: "POST",
   path: "/api/v1/webhooks/deliveries/{deliveryId}/redeliver",
@@ -99,6 +102,7 @@ const redeliver = defineRoute({
 const ping = defineRoute({
   name: "webhooks.ping",
   scope: "none",
+  pageScope: "sell",
   ...general,
   method: "POST",
   path: "/api/v1/webhooks/{webhookId}/ping",
@@ -117,6 +121,7 @@ const ping = defineRoute({
 const redeliverMissed = defineRoute({
   name: "webhooks.redeliverMissed",
   scope: "none",
+  pageScope: "sell",
   ...general,
   method: "POST",
   path: "/api/v1/webhooks/{webhookId}/redeliver-missed",

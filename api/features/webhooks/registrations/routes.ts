@@ -53,6 +53,7 @@ const register = defineRoute({
 const list = defineRoute({
   name: "webhooks.list",
   scope: "none",
+  pageScope: "read",
   ...general,
   method: "GET",
   path: "/api/v1/webhooks",
@@ -68,6 +69,7 @@ const list = defineRoute({
 const read = defineRoute({
   name: "webhooks.read",
   scope: "none",
+  pageScope: "read",
   ...general,
   method: "GET",
   path: "/api/v1/webhooks/{webhookId}",
