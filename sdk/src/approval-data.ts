@@ -3,7 +3,7 @@ import type { Hex } from "viem";
 // What a wallet signs to grant an approval. Web pages load this file without the client.
 
 /** A grant of an approval. */
-export interface ApprovalGrant {
+interface ApprovalGrant {
   /** The approval's. */
   id: string;
   /** The service's host, with its port unless that is the default. */

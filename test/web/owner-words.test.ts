@@ -121,6 +121,10 @@ describe("the addresses of an owner's deals", () => {
     assert.deepEqual(ownerPlaceOf("/me", "?status=funded"), { page: "home" });
     assert.deepEqual(ownerPlaceOf("/me/keys", ""), { page: "keys" });
     assert.deepEqual(ownerPlaceOf("/me/webhooks", ""), { page: "webhooks" });
+    assert.deepEqual(ownerPlaceOf("/me/listings", "?status=paused"), { page: "listings", status: "paused" });
+    assert.deepEqual(ownerPlaceOf("/me/listings", "?status=gone"), { page: "listings", status: "active" });
+    assert.deepEqual(ownerPlaceOf("/me/listings/new", ""), { page: "newListing" });
+    assert.deepEqual(ownerPlaceOf("/me/listings/lst_1", ""), { page: "listing", serviceId: "lst_1" });
     assert.deepEqual(ownerPlaceOf("/constructor", ""), { page: "home" });
   });
 });

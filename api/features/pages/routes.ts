@@ -168,6 +168,23 @@ const ownWebhooksPage = defineRoute({
   summary: "The webhooks of an agent and what they got, for its owner",
 }).handle((request, deps: PagesDeps) => answerPage("/me/webhooks", request, deps));
 
+const ownListingsPage = defineRoute({
+  ...pageSpec,
+  name: "pages.ownListings",
+  path: "/me/listings",
+  summary: "The listings of an agent, for its owner; the state is read in the browser",
+}).handle((request, deps: PagesDeps) => answerPage("/me/listings", request, deps));
+
+const ownListingPage = defineRoute({
+  ...pageSpec,
+  name: "pages.ownListing",
+  path: "/me/listings/{serviceId}",
+  params: z.strictObject({ serviceId: id }),
+  summary: "A listing of an agent, or the form for a new one, for its owner",
+}).handle((request, deps: PagesDeps) =>
+  answerPage(`/me/listings/${encodeURIComponent(request.params.serviceId)}`, request, deps),
+);
+
 const assetFile = defineRoute({
   ...shared,
   name: "pages.asset",
@@ -196,5 +213,7 @@ export const pageRoutes = [
   ownDealPage,
   ownKeysPage,
   ownWebhooksPage,
+  ownListingsPage,
+  ownListingPage,
   assetFile,
 ];

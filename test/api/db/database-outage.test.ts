@@ -70,6 +70,8 @@ const WITHOUT: Readonly<Record<string, number>> = {
   "GET /me/deals/{transactionId}": 503,
   "GET /me/keys": 503,
   "GET /me/webhooks": 503,
+  "GET /me/listings": 503,
+  "GET /me/listings/{serviceId}": 503,
   "GET /search": 503,
   "GET /status": 503,
   "GET /listings/{serviceId}": 503,

@@ -55,6 +55,8 @@ describe("the description of the API", () => {
         "/me/deals/{transactionId}",
         "/me/keys",
         "/me/webhooks",
+        "/me/listings",
+        "/me/listings/{serviceId}",
         "/assets/{file}",
       ],
     ]);

@@ -48,6 +48,8 @@ const KEYLESS = [
     "GET /me/deals/{transactionId}",
     "GET /me/keys",
     "GET /me/webhooks",
+    "GET /me/listings",
+    "GET /me/listings/{serviceId}",
     "GET /search",
     "GET /status",
     "GET /listings/{serviceId}",

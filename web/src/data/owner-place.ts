@@ -13,13 +13,21 @@ export interface DealFilters {
 /** Filters that all deals pass. */
 export const NO_FILTERS: DealFilters = { role: "", status: "", network: "", serviceId: "", intentId: "" };
 
+/** States of listings, as the API's list takes them. */
+export const LISTING_STATUSES = ["active", "paused", "archived"] as const;
+/** A state of listings. */
+export type ListingStatus = (typeof LISTING_STATUSES)[number];
+
 /** What an owner's page shows. */
 export type OwnerPlace =
   | { page: "home" }
   | { page: "deals"; filters: DealFilters }
   | { page: "deal"; transactionId: string }
   | { page: "keys" }
-  | { page: "webhooks" };
+  | { page: "webhooks" }
+  | { page: "listings"; status: ListingStatus }
+  | { page: "newListing" }
+  | { page: "listing"; serviceId: string };
 
 /** States of deals, as the API's list takes them. */
 export const DEAL_STATUSES = [
@@ -47,13 +55,18 @@ const PLAIN: Readonly<Record<string, OwnerPlace>> = {
   [WEBHOOKS_ADDRESS]: { page: "webhooks" },
 };
 const DEAL = /^\/me\/deals\/([A-Za-z0-9_-]{1,100})$/;
+const LISTINGS = "/me/listings";
+/** The address of a form for a new listing. */
+export const NEW_LISTING_ADDRESS = `${LISTINGS}/new`;
+const LISTING = /^\/me\/listings\/([A-Za-z0-9_-]{1,64})$/;
 const SERVICE_ID = /^[A-Za-z0-9_-]{1,100}$/;
 const INTENT_ID = /^[!-~]{1,128}$/;
 const NAMES = ["role", "status", "network", "serviceId", "intentId"] as const;
 
 /** Whether an owner's page has this path. */
 export function isOwnerPath(pathname: string): boolean {
-  return Object.hasOwn(PLAIN, pathname) || pathname === DEALS || DEAL.test(pathname);
+  const isList = pathname === DEALS || pathname === LISTINGS;
+  return isList || Object.hasOwn(PLAIN, pathname) || DEAL.test(pathname) || LISTING.test(pathname);
 }
 
 /** What the owner's page at an address shows. */
@@ -61,7 +74,26 @@ export function ownerPlaceOf(pathname: string, search: string): OwnerPlace {
   const transactionId = DEAL.exec(pathname)?.[1];
   if (transactionId !== undefined) return { page: "deal", transactionId };
   if (pathname === DEALS) return { page: "deals", filters: readFilters(new URLSearchParams(search)) };
+  if (pathname === LISTINGS) return { page: "listings", status: readStatus(new URLSearchParams(search)) };
+  if (pathname === NEW_LISTING_ADDRESS) return { page: "newListing" };
+  const serviceId = LISTING.exec(pathname)?.[1];
+  if (serviceId !== undefined) return { page: "listing", serviceId };
   return Object.hasOwn(PLAIN, pathname) ? (PLAIN[pathname] ?? HOME) : HOME;
+}
+
+function readStatus(search: URLSearchParams): ListingStatus {
+  const given = search.get("status");
+  return LISTING_STATUSES.find((status) => status === given) ?? "active";
+}
+
+/** The address of the agent's listings in a state. */
+export function listingsAddress(status: ListingStatus = "active"): string {
+  return status === "active" ? LISTINGS : `${LISTINGS}?status=${status}`;
+}
+
+/** The address of a listing's own page. */
+export function ownListingAddress(serviceId: string): string {
+  return `${LISTINGS}/${encodeURIComponent(serviceId)}`;
 }
 
 /** Reads the filters of an address. What the API's list doesn't take is left out. */

@@ -3,7 +3,7 @@ import { send } from "../data/refresh.ts";
 
 /** A request of the owner's page. */
 export interface OwnRequest {
-  method?: "GET" | "POST" | "DELETE";
+  method?: "GET" | "POST" | "PATCH" | "DELETE";
   body?: unknown;
   aborted?: AbortSignal;
 }

@@ -47,6 +47,7 @@ export function signingWords(reason: string, message: string, wallet: string, ac
 
 /** Why the service refused what the page asked of keys or approvals. */
 export function keyRefusalWords(answer: Answer): string {
+  if (answer.status === 0) return "The service doesn't answer, so this may have worked. Reload the page, and look.";
   switch (codeOf(answer)) {
     case "not_found":
       return "It isn't there any more: another page or program was faster.";
@@ -80,7 +81,7 @@ export function usdText(units: bigint): string {
 }
 
 /** How much of a bound is used. */
-export interface UsedBound {
+interface UsedBound {
   name: string;
   /** US dollars, such as `12.5`. */
   used: string;

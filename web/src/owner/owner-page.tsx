@@ -2,7 +2,14 @@ import { useEffect, useState } from "preact/hooks";
 
 import { forgetSession, keepSession, keptSession, watchSession } from "../data/kept-session.ts";
 import type { KeptSession } from "../data/answers.ts";
-import { dealsAddress, KEYS_ADDRESS, NO_FILTERS, ownerPlaceOf, WEBHOOKS_ADDRESS } from "../data/owner-place.ts";
+import {
+  dealsAddress,
+  KEYS_ADDRESS,
+  listingsAddress,
+  NO_FILTERS,
+  ownerPlaceOf,
+  WEBHOOKS_ADDRESS,
+} from "../data/owner-place.ts";
 import type { OwnerPlace } from "../data/owner-place.ts";
 import type { Site } from "../data/site.ts";
 import { Go, ViewLink } from "../parts/live.tsx";
@@ -13,7 +20,9 @@ import { DealsPage } from "./deals.tsx";
 import { HomePage } from "./home.tsx";
 import { KeysPage } from "./keys.tsx";
 import type { KnownKeys } from "./keys-data.ts";
+import { ListingsPage } from "./listings.tsx";
 import { NewsProvider } from "./live.tsx";
+import { NewListingPage, OwnListingPage } from "./own-listing.tsx";
 import { OwnerFrame, OwnerShell } from "./shell.tsx";
 import { SignInPage } from "./sign-in.tsx";
 import { WebhooksPage } from "./webhooks.tsx";
@@ -89,6 +98,8 @@ export function OwnerPage({ site }: { site: Site }) {
   );
 }
 
+const LISTING_PAGES: readonly OwnerPlace["page"][] = ["listings", "newListing", "listing"];
+
 /** One of the owner's pages, with the way to the others. */
 function Place({
   place,
@@ -111,6 +122,9 @@ function Place({
         <ViewLink to={dealsAddress(NO_FILTERS)} isCurrent={place.page === "deals" || place.page === "deal"}>
           Deals
         </ViewLink>
+        <ViewLink to={listingsAddress()} isCurrent={LISTING_PAGES.includes(place.page)}>
+          Listings
+        </ViewLink>
         <ViewLink to={KEYS_ADDRESS} isCurrent={place.page === "keys"}>
           Keys
         </ViewLink>
@@ -129,6 +143,11 @@ function Place({
         />
       )}
       {place.page === "keys" && <KeysPage session={session} known={keys} onKnown={setKeys} onEnded={onEnded} />}
+      {place.page === "listings" && <ListingsPage session={session} status={place.status} onEnded={onEnded} />}
+      {place.page === "newListing" && <NewListingPage session={session} onEnded={onEnded} />}
+      {place.page === "listing" && (
+        <OwnListingPage key={place.serviceId} session={session} serviceId={place.serviceId} onEnded={onEnded} />
+      )}
       {place.page === "webhooks" && <WebhooksPage session={session} onEnded={onEnded} />}
     </NewsProvider>
   );
@@ -140,6 +159,9 @@ const TITLES: Readonly<Record<OwnerPlace["page"], string>> = {
   deal: "Deal",
   keys: "Keys and mandates",
   webhooks: "Webhooks",
+  listings: "Listings",
+  newListing: "Offer a service",
+  listing: "Listing",
 };
 
 /** What the address asks for, and what goes to another address without loading the page again. */

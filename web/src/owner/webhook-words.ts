@@ -58,6 +58,7 @@ export function attemptWords({ outcome, statusCode, latencyMs }: Attempt): strin
 
 /** Why the service sent nothing. */
 export function sendRefusal(answer: Answer): string {
+  if (answer.status === 0) return "The service doesn't answer. If it was sent, the list below has it in a minute.";
   switch (codeOf(answer)) {
     case "webhook_not_active":
       return "The webhook is disabled or removed, so nothing is sent to it.";
