@@ -145,6 +145,13 @@ describe("an owner's keys in a browser", () => {
     assert.match(texts[2] ?? "", /\$0\.00 of \$12\.50[\s\S]+Above an amount\s+it asks you for approval/);
     await assertShown(page, "/me/keys");
 
+    // Home has their limits as the wallet had them shown, without another signature.
+    const navigation = page.getByRole("navigation", { name: "Your agent" });
+    await navigation.getByRole("link", { name: "Home" }).click();
+    const mandates = page.locator("section[aria-labelledby=mandates]");
+    await mandates.getByText("$0.00 of $12.50").waitFor();
+    await navigation.getByRole("link", { name: "Keys" }).click();
+
     await press(page, `Revoke ${revoked.keyId}`);
     await page.getByText(`Manage keys: revoke ${revoked.keyId}.`).waitFor();
     wallet.refuses = "personal_sign";

@@ -1,6 +1,6 @@
 import type { Transaction } from "../../../sdk/src/generated/api-types.ts";
 import type { KeptSession } from "../data/answers.ts";
-import { dealsAddress, NO_FILTERS } from "../data/owner-place.ts";
+import { dealsAddress, KEYS_ADDRESS, NO_FILTERS } from "../data/owner-place.ts";
 import { Figure } from "../parts/figure.tsx";
 import { Wallet } from "../parts/hash.tsx";
 import { Notice } from "../parts/notice.tsx";
@@ -10,13 +10,15 @@ import { StrangersText } from "../parts/strangers-text.tsx";
 import { Time } from "../parts/time.tsx";
 import { useNow } from "../parts/browser.ts";
 import { count } from "../words/amounts.ts";
-import { networkName } from "../words/names.ts";
+import { networkName, shortHash } from "../words/names.ts";
 import { moment } from "../words/times.ts";
 import { Bar } from "./bar.tsx";
 import { DealLink, OwnLink } from "./deal-link.tsx";
 import { knownToken, stateWords } from "./deal-words.ts";
 import { readHome } from "./home-data.ts";
 import type { HomeData } from "./home-data.ts";
+import { MandateBars } from "./key-list.tsx";
+import type { KnownKeys } from "./keys-data.ts";
 import { Left } from "./left.tsx";
 import { Freshness, useLive } from "./live.tsx";
 import { isSame, moneyOf, needsOf } from "./needs.ts";
@@ -25,15 +27,19 @@ import type { Need } from "./needs.ts";
 const TITLE_LENGTH = 80;
 const EACH_SECOND_MS = 1_000;
 const DEALS_SHOWN = 12;
+const MANDATES_SHOWN = 5;
 const FULL = 100;
 
-/** Home: what needs the owner now, the agent's money, and what is left of the day's calls. */
+/** Home: what needs the owner now, the agent's money, and what is left of mandates and of the day's calls. */
 export function HomePage({
   session,
+  keys,
   onEnded,
   onSignOut,
 }: {
   session: KeptSession;
+  /** The keys, if the wallet has had them shown since the sign-in. */
+  keys: KnownKeys | undefined;
   onEnded: () => void;
   onSignOut: () => void;
 }) {
@@ -54,12 +60,13 @@ export function HomePage({
         </button>
       </div>
       <Freshness of={live} what="Reading what belongs to your agent…" />
-      {data !== undefined && <Facts data={data} wallet={session.walletAddress} />}
+      {data !== undefined && <Facts data={data} keys={keys} session={session} />}
     </>
   );
 }
 
-function Facts({ data, wallet }: { data: HomeData; wallet: string }) {
+function Facts({ data, keys, session }: { data: HomeData; keys: KnownKeys | undefined; session: KeptSession }) {
+  const wallet = session.walletAddress;
   const now = useNow(EACH_SECOND_MS) ?? data.readAt;
   const needs = needsOf(data, wallet, now);
   return (
@@ -73,6 +80,7 @@ function Facts({ data, wallet }: { data: HomeData; wallet: string }) {
       </div>
       <div>
         <MoneyPanel data={data} wallet={wallet} />
+        <Mandates keys={keys} />
         <Budgets usage={data.usage} />
       </div>
     </div>
@@ -184,6 +192,43 @@ function MoneyPanel({ data: { deals, decimals, isShortened }, wallet }: { data: 
         </dl>
       ))}
       {isShortened && <p class="aside">Earned and spent count your newest {FULL} deals.</p>}
+    </section>
+  );
+}
+
+/** What keys with a mandate have spent of it. Only the wallet has the keys shown, so this is as of then. */
+function Mandates({ keys }: { keys: KnownKeys | undefined }) {
+  const mandated = (keys?.keys ?? []).flatMap(({ id, mandate }) => (mandate === null ? [] : [{ id, mandate }]));
+  return (
+    <section class="panel" aria-labelledby="mandates">
+      <h2 id="mandates">
+        Mandates{" "}
+        {keys !== undefined && (
+          <span class="aside">
+            as of <Time at={keys.readAt} />
+          </span>
+        )}
+      </h2>
+      {keys === undefined && (
+        <p>
+          <OwnLink to={KEYS_ADDRESS}>Show what your keys may spend</OwnLink>
+          <span class="aside"> Your wallet signs for that.</span>
+        </p>
+      )}
+      {keys !== undefined && mandated.length === 0 && <p class="aside">No key has one.</p>}
+      {mandated.slice(0, MANDATES_SHOWN).map(({ id, mandate }) => (
+        <div key={id}>
+          <p class="aside">
+            <code title={id}>{shortHash(id)}</code> {mandate.closed && <span class="mark">closed</span>}
+          </p>
+          <MandateBars of={mandate} />
+        </div>
+      ))}
+      {keys !== undefined && (
+        <p class="more">
+          <OwnLink to={KEYS_ADDRESS}>Keys and mandates</OwnLink>
+        </p>
+      )}
     </section>
   );
 }

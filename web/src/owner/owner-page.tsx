@@ -132,7 +132,7 @@ function Place({
           Webhooks
         </ViewLink>
       </nav>
-      {place.page === "home" && <HomePage session={session} onEnded={onEnded} onSignOut={onSignOut} />}
+      {place.page === "home" && <HomePage session={session} keys={keys} onEnded={onEnded} onSignOut={onSignOut} />}
       {place.page === "deals" && <DealsPage session={session} filters={place.filters} onEnded={onEnded} />}
       {place.page === "deal" && (
         <OwnDealPage
