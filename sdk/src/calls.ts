@@ -69,6 +69,21 @@ export function toEscrow({
   return { ...escrow, state: ESCROW_STATES[state] ?? "None" };
 }
 
+/** Calldata that reads what a failed payout left for a wallet to withdraw. */
+export function encodeCreditRead(recipient: Address, token: Address): Hex {
+  return encodeFunctionData({ abi: escrowAbi, functionName: "creditOf", args: [recipient, token] });
+}
+
+/** The token units in the answer to such a read. @throws viem's error if it is none, as from an address without a contract */
+export function decodeCredit(data: Hex): bigint {
+  return decodeFunctionResult({ abi: escrowAbi, functionName: "creditOf", data });
+}
+
+/** Calldata that withdraws the sender's whole credit in a token to itself. */
+export function encodeWithdraw(token: Address): Hex {
+  return encodeFunctionData({ abi: escrowAbi, functionName: "withdraw", args: [token] });
+}
+
 /** The name of the contract's error in what a call reverted with; undefined for data of another kind. */
 export function revertNameOf(data: Hex): string | undefined {
   try {

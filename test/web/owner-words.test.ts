@@ -3,7 +3,16 @@ import { assert } from "chai";
 import { decodeFunctionData, encodeErrorResult, encodeFunctionResult, keccak256, toHex } from "viem";
 
 import { escrowAbi } from "../../api/chain/abis.ts";
-import { criteriaHashOf, decodeEscrow, encodeEscrowRead, encodeMove, revertNameOf } from "../../sdk/src/calls.ts";
+import {
+  criteriaHashOf,
+  decodeCredit,
+  decodeEscrow,
+  encodeCreditRead,
+  encodeEscrowRead,
+  encodeMove,
+  encodeWithdraw,
+  revertNameOf,
+} from "../../sdk/src/calls.ts";
 import type { TransactionWithActions } from "../../sdk/src/generated/api-types.ts";
 import { dealsAddress, ownerPlaceOf, readFilters } from "../../web/src/data/owner-place.ts";
 import { commandsFor, isMove, MOVES, nextStep, stateWords } from "../../web/src/owner/deal-words.ts";
@@ -193,6 +202,20 @@ describe("the calls of a page", () => {
     const data = encodeFunctionResult({ abi: escrowAbi, functionName: "getEscrow", result: stored });
     assert.deepInclude(decodeEscrow(data), { state: "Delivered", locked: 2_450_000n, criteriaHash: ESCROW_ID });
     assert.throws(() => decodeEscrow("0x"));
+  });
+
+  it("read a credit, and withdraw it", () => {
+    const read = decodeFunctionData({ abi: escrowAbi, data: encodeCreditRead(BUYER, SELLER) });
+    assert.strictEqual(read.functionName, "creditOf");
+    assert.deepEqual(
+      read.args.map((arg) => String(arg).toLowerCase()),
+      [BUYER.toLowerCase(), SELLER],
+    );
+    const result = encodeFunctionResult({ abi: escrowAbi, functionName: "creditOf", result: 7n });
+    assert.strictEqual(decodeCredit(result), 7n);
+    assert.throws(() => decodeCredit("0x"));
+    const withdraw = decodeFunctionData({ abi: escrowAbi, data: encodeWithdraw(SELLER) });
+    assert.strictEqual(withdraw.functionName, "withdraw");
   });
 
   it("name the contract's errors, and hash criteria whatever the order of their keys", () => {

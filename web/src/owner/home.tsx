@@ -13,6 +13,7 @@ import { count } from "../words/amounts.ts";
 import { networkName, shortHash } from "../words/names.ts";
 import { moment } from "../words/times.ts";
 import { Bar } from "./bar.tsx";
+import { CreditPanel } from "./credit-panel.tsx";
 import { DealLink, OwnLink } from "./deal-link.tsx";
 import { knownToken, stateWords } from "./deal-words.ts";
 import { readHome } from "./home-data.ts";
@@ -60,12 +61,22 @@ export function HomePage({
         </button>
       </div>
       <Freshness of={live} what="Reading what belongs to your agent…" />
-      {data !== undefined && <Facts data={data} keys={keys} session={session} />}
+      {data !== undefined && <Facts data={data} keys={keys} session={session} onEnded={onEnded} />}
     </>
   );
 }
 
-function Facts({ data, keys, session }: { data: HomeData; keys: KnownKeys | undefined; session: KeptSession }) {
+function Facts({
+  data,
+  keys,
+  session,
+  onEnded,
+}: {
+  data: HomeData;
+  keys: KnownKeys | undefined;
+  session: KeptSession;
+  onEnded: () => void;
+}) {
   const wallet = session.walletAddress;
   const now = useNow(EACH_SECOND_MS) ?? data.readAt;
   const needs = needsOf(data, wallet, now);
@@ -80,6 +91,7 @@ function Facts({ data, keys, session }: { data: HomeData; keys: KnownKeys | unde
       </div>
       <div>
         <MoneyPanel data={data} wallet={wallet} />
+        <CreditPanel session={session} onEnded={onEnded} />
         <Mandates keys={keys} />
         <Budgets usage={data.usage} />
       </div>

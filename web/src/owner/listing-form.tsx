@@ -20,34 +20,26 @@ import { readCategories } from "./listings-data.ts";
 
 const SUCCESS = [200, 201];
 
-/** What a seller writes about a listing, with what the API takes beside each field. */
-export function ListingForm({
-  session,
-  start,
-  name,
-  save,
-  onSaved,
-  onCancel,
-  onEnded,
-}: {
+/** A form, and what becomes of it. */
+interface Form {
   session: KeptSession;
   start: ListingFields;
-  /** What the button says. */
-  name: string;
   /** Sends the form; undefined if there is nothing to send. */
   save: (fields: ListingFields) => Promise<Answer> | undefined;
   onSaved: (answer: Answer) => void;
-  onCancel: () => void;
   onEnded: () => void;
-}) {
+}
+
+/** The state of a form. What is wrong with it is said once it was sent. */
+function useForm({ start, save, onSaved, onEnded }: Form) {
   const [fields, setFields] = useState(start);
   const [wasSent, setSent] = useState(false);
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | undefined>(undefined);
   /** What the API said about a field, while it is as it was sent. */
   const [refused, setRefused] = useState<Readonly<Record<string, string>>>({});
-  const categories = useCategories(session, onEnded);
   const own = faultsOf(fields);
+  const isComplete = Object.keys(own).length === 0;
   const faults: Readonly<Partial<Record<string, string>>> = wasSent ? { ...refused, ...own } : {};
 
   const change = (field: keyof ListingFields, value: string | boolean) => {
@@ -57,8 +49,8 @@ export function ListingForm({
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     setSent(true);
-    setProblem(undefined);
-    if (isBusy || Object.keys(own).length > 0) return;
+    setProblem(isComplete ? undefined : "Nothing was sent. Look at the fields that say what they need.");
+    if (isBusy || !isComplete) return;
     const sending = save(fields);
     if (sending === undefined) {
       setProblem("Nothing differs from what is there.");
@@ -75,6 +67,21 @@ export function ListingForm({
       setProblem(Object.keys(found).length > 0 ? "The service doesn't take it as it is." : listingRefusal(answer));
     }
   };
+  return { fields, faults, problem, isBusy, change, submit };
+}
+
+/** What a seller writes about a listing, with what the API takes beside each field. */
+export function ListingForm({
+  name,
+  onCancel,
+  ...form
+}: Form & {
+  /** What the button says. */
+  name: string;
+  onCancel: () => void;
+}) {
+  const { fields, faults, problem, isBusy, change, submit } = useForm(form);
+  const categories = useCategories(form.session, form.onEnded);
   const bind = (field: TextField) => ({
     name: field,
     value: fields[field],
@@ -140,9 +147,6 @@ export function ListingForm({
         </span>
       </label>
       {problem !== undefined && <Notice tone="care">{problem}</Notice>}
-      {wasSent && problem === undefined && Object.keys(own).length > 0 && (
-        <Notice tone="care">Nothing was sent. Look at the fields that say what they need.</Notice>
-      )}
       <div class="buttons">
         <button type="submit" class="main" disabled={isBusy}>
           {name}

@@ -55,6 +55,8 @@ const REFUSALS: Readonly<Record<string, string>> = {
   CallerNotSeller: "the wallet's account isn't the deal's seller",
   DisputeWindowElapsed: "the time to accept or dispute is over",
   DisputeWindowOpen: "the buyer may still accept or dispute",
+  Error: "the token refuses to pay",
+  NothingToWithdraw: "it holds nothing for the wallet's account any more",
   EscrowNotFound: "it has no such escrow",
   EscrowNotInState: "the deal has moved on",
   ResolutionNotExpired: "a ruling may still come",

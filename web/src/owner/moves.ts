@@ -1,4 +1,4 @@
-// Loaded only when an owner presses the button of a move: it has the contract's interface.
+// Loaded only when an owner presses the button of a move or looks for credits: it has the contract's interface.
 import { criteriaHashOf, decodeEscrow, encodeEscrowRead, encodeMove, revertNameOf } from "../../../sdk/src/calls.ts";
 import type { Escrow, EscrowMove } from "../../../sdk/src/calls.ts";
 import type { NetworkStatus, Transaction } from "../../../sdk/src/generated/api-types.ts";
@@ -89,11 +89,17 @@ export async function prepareMove(wallet: BrowserWallet, terms: MoveTerms): Prom
   const difference = escrow.state === "None" ? undefined : differenceOf(escrow, terms);
   if (difference !== undefined) throw new MoveError("differs", difference);
   if (escrow.state !== MOVES[move].from) throw new MoveError("state", escrow.state);
-  const data = encodeMove(move, deal.escrowId as Hex);
-  const call = { from: account, to, data, value: "0x0" };
-  const gas = withRoom(await estimate(wallet, call));
+  return planCall(wallet, { chainId: deal.chainId, from: account, to, data: encodeMove(move, deal.escrowId as Hex) });
+}
+
+/** Prepares a transaction without ether. @throws MoveError with the contract's error if it would revert, WalletError */
+export async function planCall(
+  wallet: BrowserWallet,
+  { chainId, from, to, data }: Pick<MovePlan, "chainId" | "from" | "to" | "data">,
+): Promise<MovePlan> {
+  const gas = withRoom(await estimate(wallet, { from, to, data, value: "0x0" }));
   const price = quantity(await ask(wallet, "eth_gasPrice"));
-  return { wallet, chainId: deal.chainId, from: account, to, data, gas, cost: ether(gas * price) };
+  return { wallet, chainId, from, to, data, gas, cost: ether(gas * price) };
 }
 
 /** Asks the wallet to go to another chain. @throws WalletError */
@@ -148,14 +154,20 @@ function requireContract({ deal, network }: MoveTerms): string {
   return network.contracts.escrow;
 }
 
-async function requireAccount(wallet: BrowserWallet, account: string): Promise<void> {
+/** @throws MoveError if the wallet shows another account, WalletError */
+export async function requireAccount(wallet: BrowserWallet, account: string): Promise<void> {
   const shown = await accountsOf(wallet, "eth_requestAccounts");
   if (!shown.some((one) => isSame(one, account))) throw new MoveError("other_account", shown[0] ?? "");
 }
 
 async function requireChain(wallet: BrowserWallet, chainId: number): Promise<void> {
-  const current = quantity(await ask(wallet, "eth_chainId"));
+  const current = await chainOf(wallet);
   if (current !== BigInt(chainId)) throw new MoveError("other_chain", current.toString());
+}
+
+/** The chain that the wallet is on. @throws WalletError */
+export async function chainOf(wallet: BrowserWallet): Promise<bigint> {
+  return quantity(await ask(wallet, "eth_chainId"));
 }
 
 function requireRole({ move, deal, account }: MoveTerms): void {
