@@ -7,6 +7,10 @@ import { listService } from "../fixtures/deals.ts";
 import { moderationCalls } from "../fixtures/moderation.ts";
 import { InjectedWallet, OwnerBrowser, unexpected } from "../fixtures/owner-browser.ts";
 import { assertShown } from "../fixtures/page-checks.ts";
+import { until } from "../fixtures/until.ts";
+
+/** After that, the question is asked again. */
+const ASK_MS = 2_000;
 
 describe("an owner's listings in a browser", () => {
   let owner: OwnerBrowser;
@@ -127,6 +131,29 @@ describe("an owner's listings in a browser", () => {
     await page.getByRole("navigation", { name: "Your agent" }).getByRole("link", { name: "Listings" }).click();
     await page.getByText("The operator has granted your appeal.").waitFor();
     await page.getByText("because of your appeal. The operator writes: You are right.").waitFor();
+    await close();
+    assert.deepEqual(unexpected(faults), []);
+  });
+
+  it("are seen as search sees them, for a question of a buyer", async () => {
+    const agent = await owner.newAgent("Found Seller");
+    const description = "Translates a contract from German into English, with a list of its unclear terms.";
+    const serviceId = await listService(owner.api, agent, { title: "Contract translation", description });
+    const { page, faults, close } = await owner.signIn(walletOf(agent), `/me/listings/${serviceId}`, "See and act");
+    await page.getByRole("heading", { name: "How search sees it" }).waitFor();
+    await until("search has the listing", async () => {
+      await page.getByLabel("What a buyer might ask").last().fill("translate a contract into English");
+      await press(page, "Ask");
+      return page
+        .getByText(/^Search shows it as number \d+ of \d+\.$/)
+        .waitFor({ timeout: ASK_MS })
+        .then(
+          () => true,
+          () => false,
+        );
+    });
+    await page.getByText("Completeness").waitFor();
+    await assertShown(page, "/me/listings/{serviceId}, as search sees it");
     await close();
     assert.deepEqual(unexpected(faults), []);
   });

@@ -1,6 +1,6 @@
 // What an owner reads about deals and moves, and what the page encodes.
 import { assert } from "chai";
-import { decodeFunctionData, encodeErrorResult, encodeFunctionResult, keccak256, toHex } from "viem";
+import { decodeFunctionData, encodeErrorResult, encodeFunctionResult, getAddress, keccak256, toHex } from "viem";
 
 import { escrowAbi } from "../../api/chain/abis.ts";
 import {
@@ -205,17 +205,14 @@ describe("the calls of a page", () => {
   });
 
   it("read a credit, and withdraw it", () => {
-    const read = decodeFunctionData({ abi: escrowAbi, data: encodeCreditRead(BUYER, SELLER) });
-    assert.strictEqual(read.functionName, "creditOf");
-    assert.deepEqual(
-      read.args.map((arg) => String(arg).toLowerCase()),
-      [BUYER.toLowerCase(), SELLER],
-    );
+    const other = `0x${"aa".repeat(20)}` as const;
+    const read = decodeFunctionData({ abi: escrowAbi, data: encodeCreditRead(other, SELLER) });
+    assert.deepEqual<unknown>(read, { functionName: "creditOf", args: [getAddress(other), getAddress(SELLER)] });
     const result = encodeFunctionResult({ abi: escrowAbi, functionName: "creditOf", result: 7n });
     assert.strictEqual(decodeCredit(result), 7n);
     assert.throws(() => decodeCredit("0x"));
     const withdraw = decodeFunctionData({ abi: escrowAbi, data: encodeWithdraw(SELLER) });
-    assert.strictEqual(withdraw.functionName, "withdraw");
+    assert.deepEqual<unknown>(withdraw, { functionName: "withdraw", args: [getAddress(SELLER)] });
   });
 
   it("name the contract's errors, and hash criteria whatever the order of their keys", () => {

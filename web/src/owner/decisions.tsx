@@ -60,7 +60,8 @@ export function DecisionFacts({ of: { subject, state, reason, text, at, restored
       </p>
       {restored !== null && (
         <p class="text">
-          It ended <Time at={restored.at} />, because {restoredWords(restored.reason)}. The operator writes: <StrangersText text={restored.text} />
+          It ended <Time at={restored.at} />, because {restoredWords(restored.reason)}. The operator writes:{" "}
+          <StrangersText text={restored.text} />
         </p>
       )}
     </>

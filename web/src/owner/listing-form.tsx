@@ -88,7 +88,7 @@ export function ListingForm({
     "aria-invalid": faults[field] !== undefined,
     "aria-describedby": `about-${field}`,
   });
-  const choice = (field: TextField, label: string, options: ComponentChildren) => (
+  const choice = (field: TextField, label: string, choices: ComponentChildren) => (
     <Field name={field} label={label} fault={faults[field]}>
       <select
         {...bind(field)}
@@ -96,7 +96,7 @@ export function ListingForm({
           change(field, event.currentTarget.value);
         }}
       >
-        {options}
+        {choices}
       </select>
     </Field>
   );

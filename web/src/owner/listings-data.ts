@@ -36,7 +36,7 @@ export function listingPath(serviceId: string): string {
   return `${SERVICES}/${encodeURIComponent(serviceId)}`;
 }
 
-/** Reads the first pages of an agent's listings in a state, and the decisions: two calls, and one for each further page. */
+/** Reads the first pages of an agent's listings in a state, and the decisions: a call for each page, and one. */
 export function readListings(
   session: KeptSession,
   status: string,
@@ -77,6 +77,11 @@ export function readOwnListing(session: KeptSession, serviceId: string): Promise
     const decision = id === undefined ? undefined : (await readDecisions(session)).find((one) => one.id === id);
     return { listing, decision, readAt: Date.now() };
   });
+}
+
+/** How discover finds a listing, once it was asked. */
+export function visibilityPath(serviceId: string): string {
+  return `${listingPath(serviceId)}/visibility`;
 }
 
 /** Categories that a listing can have; undefined if they can't be read at the moment. */

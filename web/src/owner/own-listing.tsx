@@ -23,6 +23,7 @@ import {
   NEW_LISTING,
 } from "./listing-words.ts";
 import type { ListingFields } from "./listing-words.ts";
+import { ListingVisibility } from "./listing-visibility.tsx";
 import { listingPath, readOwnListing } from "./listings-data.ts";
 import type { OwnListingData } from "./listings-data.ts";
 import { ListingState } from "./listings.tsx";
@@ -131,8 +132,16 @@ export function OwnListingPage({
         <Changes listing={data.listing} session={session} onChanged={live.refresh} onEnded={onEnded} />
       )}
       {data !== undefined && <Terms listing={data.listing} />}
+      {data !== undefined && isFound(data.listing) && session.scopes.includes("sell") && (
+        <ListingVisibility session={session} serviceId={serviceId} onEnded={onEnded} />
+      )}
     </>
   );
+}
+
+/** Whether buyers may find a listing. */
+function isFound({ status, moderation }: Service): boolean {
+  return status === "active" && moderation === undefined;
 }
 
 function NotFound({ serviceId }: { serviceId: string }) {
@@ -216,8 +225,8 @@ function Changes({
       {open === "archive" && (
         <div class="panel now">
           <p>
-            <strong>Archives the listing for good. It can't be undone.</strong> Nobody can order it any more. Deals under
-            way go on.
+            <strong>Archives the listing for good. It can't be undone.</strong> Nobody can order it any more. Deals
+            under way go on.
           </p>
           <div class="buttons">
             {button("Archive for good", () => void send("DELETE"), "main")}
@@ -286,7 +295,7 @@ function Terms({ listing }: { listing: Service }) {
           <code>{id}</code>
         </dd>
       </dl>
-      {listing.status === "active" && listing.moderation === undefined && (
+      {isFound(listing) && (
         <p class="more">
           <a href={`/listings/${encodeURIComponent(id)}`}>The page that buyers see</a>
         </p>

@@ -115,8 +115,8 @@ function NoWebhooks() {
   return (
     <>
       <Notice>
-        None. A registered address is told of your agent's events. Orders and answers of single deals go to the addresses
-        that these name. <a href="/guides/webhooks">How webhooks work</a>
+        None. A registered address is told of your agent's events. Orders and answers of single deals go to the
+        addresses that these name. <a href="/guides/webhooks">How webhooks work</a>
       </Notice>
       <Snippet
         title="Register one"
@@ -285,8 +285,8 @@ function Secret() {
     <section aria-labelledby="secret">
       <h2 id="secret">The secret that signs them</h2>
       <p class="text">
-        Your receiver knows by this secret that a webhook is genuine, so no session reads or rotates it: a stolen session
-        could forge your webhooks. With an API key, the first line makes the next secret. Let your receiver accept both,
+        Your receiver knows by this secret that a webhook is genuine, so no session reads or rotates it: a stolen
+        session could forge your webhooks. With an API key, the first line makes the next secret. Let your receiver accept both,
         then activate it with the second one. Without it, that happens after 24 hours.{" "}
         <a href="/guides/webhooks#rotating-the-secret">How rotating works</a>
       </p>
