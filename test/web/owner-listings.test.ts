@@ -60,7 +60,8 @@ describe("an owner's listings in a browser", () => {
     await press(page, "List the service");
     await page.getByRole("heading", { name: "It is listed" }).waitFor();
     // Decision 61: it is listed, and says why not everyone can buy it.
-    assert.match(await page.locator(".notice.care").allInnerTexts().then(String), /callbackUrl/);
+    const warnings = await page.locator(".notice.care").allInnerTexts();
+    assert.match(warnings.join("\n"), /callbackUrl/);
     await page.getByRole("link", { name: "Ledger <b>audit</b>" }).click();
     await page.getByRole("heading", { name: "What it says" }).waitFor();
     const listing = await read(agent, idIn(page));

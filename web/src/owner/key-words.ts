@@ -58,7 +58,7 @@ export function keyRefusalWords(answer: Answer): string {
     case "nonce_already_used":
       return "This text was used before. Try again: the wallet then signs another one.";
     default:
-      return refusalWords(answer, location.origin);
+      return refusalWords(answer, "");
   }
 }
 

@@ -137,7 +137,13 @@ export function bodyOf(fields: ListingFields): Record<string, unknown> {
 export function fieldsOf(listing: Service): ListingFields {
   const { title, description, category, price, priceUnit, currency, deliveryType, network } = listing;
   return {
-    ...{ title, description, category, priceUnit, currency, deliveryType, network },
+    title,
+    description,
+    category,
+    priceUnit,
+    currency,
+    deliveryType,
+    network,
     price: price.toLocaleString("en-US", { useGrouping: false, maximumFractionDigits: 18 }),
     endpointUrl: listing.endpointUrl ?? "",
     callbackRequired: listing.callbackRequired,
@@ -178,7 +184,7 @@ export function listingRefusal(answer: Answer): string {
     case "decision_not_in_force":
       return "The decision has ended meanwhile.";
     default:
-      return refusalWords(answer, location.origin);
+      return refusalWords(answer, "");
   }
 }
 

@@ -67,6 +67,6 @@ export function sendRefusal(answer: Answer): string {
     case "scope_not_granted":
       return "This session may not do that. Sign in with “See and act”.";
     default:
-      return refusalWords(answer, location.origin);
+      return refusalWords(answer, "");
   }
 }
