@@ -1,6 +1,6 @@
 import { useContext, useRef, useState } from "preact/hooks";
 
-import type { ListingWarning, Service } from "../../../sdk/src/generated/api-types.ts";
+import type { ListingWarning, Moderation, Service } from "../../../sdk/src/generated/api-types.ts";
 import type { Answer, KeptSession } from "../data/answers.ts";
 import { listingsAddress, ownListingAddress } from "../data/owner-place.ts";
 import { Go } from "../parts/live.tsx";
@@ -16,11 +16,13 @@ import { ListingForm } from "./listing-form.tsx";
 import {
   bodyOf,
   changesOf,
+  DECISION_STATES,
   DELIVERY_TYPES,
   fieldsOf,
   LISTING_STATES,
   listingRefusal,
   NEW_LISTING,
+  reasonWords,
 } from "./listing-words.ts";
 import type { ListingFields } from "./listing-words.ts";
 import { ListingVisibility } from "./listing-visibility.tsx";
@@ -128,6 +130,9 @@ export function OwnListingPage({
           <AppealState of={data.decision} session={session} onAppealed={live.refresh} onEnded={onEnded} />
         </section>
       )}
+      {data?.decision === undefined && data?.listing.moderation !== undefined && (
+        <Hidden by={data.listing.moderation} />
+      )}
       {data !== undefined && (
         <Changes listing={data.listing} session={session} onChanged={live.refresh} onEnded={onEnded} />
       )}
@@ -136,6 +141,21 @@ export function OwnListingPage({
         <ListingVisibility session={session} serviceId={serviceId} onEnded={onEnded} />
       )}
     </>
+  );
+}
+
+/** What hides a listing, while the decision itself can't be read. */
+function Hidden({ by: { state, reason, text } }: { by: Moderation }) {
+  return (
+    <section class="panel now" aria-label="What the operator decided">
+      <p>
+        {DECISION_STATES[state].meaning} This is because of {reasonWords(reason)}.
+      </p>
+      <p class="text">
+        The operator writes: <StrangersText text={text} />
+      </p>
+      <p class="aside">The decision can't be read at the moment. Reload the page to appeal against it.</p>
+    </section>
   );
 }
 
