@@ -125,7 +125,7 @@ function AppealForm({ decisionId, session, onAppealed, onEnded }: Appealing & { 
     onAppealed();
   };
   return (
-    <form class="fields" onSubmit={(event) => void submit(event)} aria-label="Appeal">
+    <form class="fields" onSubmit={(event) => void submit(event)} aria-label={`Appeal against ${decisionId}`}>
       <label>
         Appeal against it: what should the operator know?
         <textarea
