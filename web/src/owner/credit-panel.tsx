@@ -34,7 +34,6 @@ export function CreditPanel({ session, onEnded }: { session: KeptSession; onEnde
   useEffect(() => {
     if (step.at !== "closed") place.current?.focus();
   }, [step.at]);
-  const isOver = step.at === "problem" || step.at === "done";
   return (
     <section class={step.at === "closed" ? "panel" : "panel now"} aria-labelledby="credits">
       <h2 id="credits">Credits</h2>
@@ -60,7 +59,7 @@ export function CreditPanel({ session, onEnded }: { session: KeptSession; onEnde
           <Found found={step.found} onWithdraw={(credit) => void prepare(step.wallet, step.found, credit)} />
         )}
         {step.at === "ready" && <Signed {...step} />}
-        {(step.at === "waiting" || isOver) && <p role="status">{step.text}</p>}
+        {(step.at === "waiting" || step.at === "problem" || step.at === "done") && <p role="status">{step.text}</p>}
         {"hash" in step && step.hash !== undefined && (
           <p class="aside">
             Transaction <Hash value={step.hash} what="the transaction's hash" />
@@ -74,7 +73,7 @@ export function CreditPanel({ session, onEnded }: { session: KeptSession; onEnde
               Sign with <bdi>{step.plan.wallet.name}</bdi>
             </button>
           )}
-          {isOver && (
+          {(step.at === "problem" || step.at === "done") && (
             <button type="button" class="quiet" onClick={() => void look(wallets)}>
               Look again
             </button>
