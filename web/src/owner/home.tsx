@@ -18,10 +18,10 @@ import { DealLink, OwnLink } from "./deal-link.tsx";
 import { knownToken, stateWords } from "./deal-words.ts";
 import { readHome } from "./home-data.ts";
 import type { HomeData } from "./home-data.ts";
-import { MandateBars } from "./key-list.tsx";
 import type { KnownKeys } from "./keys-data.ts";
 import { Left } from "./left.tsx";
 import { Freshness, useLive } from "./live.tsx";
+import { MandateBars } from "./mandate-bars.tsx";
 import { isSame, moneyOf, needsOf } from "./needs.ts";
 import type { Need } from "./needs.ts";
 

@@ -4,12 +4,12 @@ import type { Key } from "../../../sdk/src/generated/api-types.ts";
 import type { Answer, KeptSession } from "../data/answers.ts";
 import { Notice } from "../parts/notice.tsx";
 import { Time } from "../parts/time.tsx";
-import { counted, usd } from "../words/amounts.ts";
+import { counted } from "../words/amounts.ts";
 import { moment } from "../words/times.ts";
-import { Bar } from "./bar.tsx";
-import { keyStatement, mandateTerms, usedBounds } from "./key-words.ts";
+import { keyStatement, mandateTerms } from "./key-words.ts";
 import type { KeyAction } from "./key-words.ts";
 import type { KnownKeys } from "./keys-data.ts";
+import { MandateBars } from "./mandate-bars.tsx";
 import { SignPanel } from "./sign-panel.tsx";
 import type { Signing } from "./sign-panel.tsx";
 
@@ -163,22 +163,5 @@ function KeyFacts({ of: { id, createdAt, expiresAt, mandate } }: { of: Key }) {
         </dl>
       )}
     </>
-  );
-}
-
-/** What a mandate has used of its amounts, as bars. */
-export function MandateBars({ of }: { of: NonNullable<Key["mandate"]> }) {
-  return (
-    <dl class="bars">
-      {usedBounds(of).map(({ name, used, limit, share }) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd title={name === "Today" ? `Begins again at ${moment(Date.parse(of.dayEndsAt))}` : undefined}>
-            {usd(used).shown} of {usd(limit).shown}
-          </dd>
-          <Bar share={share} />
-        </div>
-      ))}
-    </dl>
   );
 }

@@ -18,14 +18,11 @@ import { askApi, saysEnded } from "./api.ts";
 import { OwnDealPage } from "./deal.tsx";
 import { DealsPage } from "./deals.tsx";
 import { HomePage } from "./home.tsx";
-import { KeysPage } from "./keys.tsx";
 import type { KnownKeys } from "./keys-data.ts";
-import { ListingsPage } from "./listings.tsx";
+import { LaterKeys, LaterListings, LaterNewListing, LaterOwnListing, LaterWebhooks } from "./later-pages.tsx";
 import { NewsProvider } from "./live.tsx";
-import { NewListingPage, OwnListingPage } from "./own-listing.tsx";
 import { OwnerFrame, OwnerShell } from "./shell.tsx";
 import { SignInPage } from "./sign-in.tsx";
-import { WebhooksPage } from "./webhooks.tsx";
 
 const ENDED = "Your session has ended: it does after 30 minutes without use, or 12 hours. Sign in again to go on here.";
 const ELSEWHERE = "You signed out in another tab, or the session ended there.";
@@ -142,13 +139,13 @@ function Place({
           onEnded={onEnded}
         />
       )}
-      {place.page === "keys" && <KeysPage session={session} known={keys} onKnown={setKeys} onEnded={onEnded} />}
-      {place.page === "listings" && <ListingsPage session={session} status={place.status} onEnded={onEnded} />}
-      {place.page === "newListing" && <NewListingPage session={session} onEnded={onEnded} />}
+      {place.page === "keys" && <LaterKeys session={session} known={keys} onKnown={setKeys} onEnded={onEnded} />}
+      {place.page === "listings" && <LaterListings session={session} status={place.status} onEnded={onEnded} />}
+      {place.page === "newListing" && <LaterNewListing session={session} onEnded={onEnded} />}
       {place.page === "listing" && (
-        <OwnListingPage key={place.serviceId} session={session} serviceId={place.serviceId} onEnded={onEnded} />
+        <LaterOwnListing key={place.serviceId} session={session} serviceId={place.serviceId} onEnded={onEnded} />
       )}
-      {place.page === "webhooks" && <WebhooksPage session={session} onEnded={onEnded} />}
+      {place.page === "webhooks" && <LaterWebhooks session={session} onEnded={onEnded} />}
     </NewsProvider>
   );
 }
