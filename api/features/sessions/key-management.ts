@@ -1,16 +1,13 @@
-import { isDuplicateKey } from "../../db/connection.ts";
 import { ApiError } from "../../http/errors.ts";
-import type { AgentModels } from "../agents/model.ts";
 import type { ApiKeys, ListedKey } from "../identity/keys.ts";
-import { nonceRecord } from "../identity/verify-sign-in.ts";
-import type { VerifySignIn } from "../identity/verify-sign-in.ts";
 import type { PageSession } from "./sessions.ts";
+import type { SignedText, UseSignedText } from "./signed-texts.ts";
 
 /** What a page may do with the agent's keys. */
 export type KeyAction = { action: "list" | "freeze" } | { action: "revoke"; keyId: string };
 
 /** An action, and the text with which the wallet agrees to this one. */
-export type SignedKeyAction = KeyAction & { message: string; signature: `0x${string}` };
+export type SignedKeyAction = KeyAction & SignedText;
 
 /** The only statement with which a wallet agrees to an action. It fits no purpose of a key or a session. */
 export function statementOf(asked: KeyAction): string {
@@ -34,23 +31,15 @@ export interface KeyManagement {
 
 /** Dependencies of the key management. */
 export interface KeyManagementDeps {
-  models: Pick<AgentModels, "nonces">;
   apiKeys: ApiKeys;
-  verifySignIn: VerifySignIn;
+  useSignedText: UseSignedText;
 }
 
 /** Manages keys for pages. */
-export function createKeyManagement({ models, apiKeys, verifySignIn }: KeyManagementDeps): KeyManagement {
+export function createKeyManagement({ apiKeys, useSignedText }: KeyManagementDeps): KeyManagement {
   return {
     async perform({ agentId, walletAddress }, sessionId, asked) {
-      const { accepted } = await verifySignIn({ statement: statementOf(asked) }, asked.message, asked.signature);
-      if (accepted.address.toLowerCase() !== walletAddress.toLowerCase()) throw new ApiError("signature_invalid");
-      try {
-        await models.nonces.create(nonceRecord(accepted));
-      } catch (error) {
-        if (isDuplicateKey(error)) throw new ApiError("nonce_already_used", { cause: error });
-        throw error;
-      }
+      await useSignedText(walletAddress, statementOf(asked), asked);
       if (asked.action === "freeze") await apiKeys.freeze(agentId, sessionId);
       if (asked.action === "revoke" && (await apiKeys.revoke(agentId, asked.keyId)) === undefined) {
         throw new ApiError("not_found", { details: { keyId: asked.keyId } });

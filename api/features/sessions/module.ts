@@ -11,6 +11,7 @@ import { createKeyManagement } from "./key-management.ts";
 import { sessionRoutes } from "./routes.ts";
 import type { SessionDeps } from "./routes.ts";
 import { createSessions } from "./sessions.ts";
+import { createSignedTexts } from "./signed-texts.ts";
 
 /** Dependencies of the sessions feature. */
 export interface SessionsModuleDeps {
@@ -28,9 +29,11 @@ export const sessionsModule = defineFeature({
   create({ connection, models, clock, publicUrl, verifySignIn, apiKeys }: SessionsModuleDeps) {
     const { access } = accessModels(connection);
     const sessions = createSessions({ connection, models, access, verifySignIn, clock });
+    const useSignedText = createSignedTexts({ models, verifySignIn });
     const services: SessionDeps = {
       sessions,
-      keyManagement: createKeyManagement({ models, apiKeys, verifySignIn }),
+      keyManagement: createKeyManagement({ apiKeys, useSignedText }),
+      useSignedText,
       pageSessions: new PageSessions(publicUrl),
       publicUrl,
       now: () => clock.now(),

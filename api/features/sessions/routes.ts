@@ -11,13 +11,18 @@ import { SCOPES } from "../../http/scopes.ts";
 import { keyOutput } from "../identity/mandate-schemas.ts";
 import { presentKey } from "../identity/present-key.ts";
 import { messageSchema, signatureSchema } from "../identity/sign-in-schemas.ts";
+import { presentSecret } from "../webhooks/secrets/routes.ts";
+import type { SecretDeps } from "../webhooks/secrets/routes.ts";
+import { secretAnswer } from "../webhooks/secrets/schemas.ts";
 import type { KeyManagement } from "./key-management.ts";
 import type { PageSession, Sessions } from "./sessions.ts";
+import type { UseSignedText } from "./signed-texts.ts";
 
 /** Dependencies of the routes for sessions. */
 export interface SessionDeps {
   sessions: Sessions;
   keyManagement: KeyManagement;
+  useSignedText: UseSignedText;
   now: () => Date;
   pageSessions: PageSessions;
   publicUrl: string;
@@ -183,4 +188,42 @@ const manageKeys = defineRoute({
   return { status: 200, body: { success: true, data, nextCursor: null } };
 });
 
-export const sessionRoutes = [openSession, readSession, endSession, manageKeys];
+/** The only statements with which a wallet agrees to what a page does with the secret of its webhooks. */
+const SECRET_STATEMENTS = {
+  read: "Webhook secret: show it.",
+  rotate: "Webhook secret: make the next one.",
+  activate: "Webhook secret: activate the next one.",
+} as const;
+const SECRET_ACTIONS = ["read", "rotate", "activate"] as const;
+
+const manageSecret = defineRoute({
+  ...shared,
+  name: "sessions.webhookSecret",
+  method: "POST",
+  path: `${PATH}/webhook-secret`,
+  summary: "Shows, rotates or activates the secret of the agent's webhooks, for a text that the wallet has signed for this",
+  limitClass: "registration",
+  body: z.strictObject({ action: z.enum(SECRET_ACTIONS), ...signed }).meta({ id: "WebhookSecretRequest" }),
+  storesResponse: false,
+  responses: { 200: secretAnswer },
+  errors: [
+    ...SESSION_ERRORS,
+    "sign_in_message_invalid",
+    "signature_invalid",
+    "nonce_already_used",
+    "service_unavailable",
+  ],
+}).handle(async (request, deps: SessionDeps & SecretDeps) => {
+  const { session } = await currentOf("POST", request, deps);
+  const { action, ...text } = request.body;
+  await deps.useSignedText(session.walletAddress, SECRET_STATEMENTS[action], text);
+  const { webhookSecrets } = deps;
+  const perform = {
+    read: () => webhookSecrets.stateOf(session.agentId),
+    rotate: () => webhookSecrets.rotate(session.agentId),
+    activate: () => webhookSecrets.activate(session.agentId),
+  }[action];
+  return { status: 200, body: presentSecret(await perform()), headers: { "Cache-Control": "no-store" } };
+});
+
+export const sessionRoutes = [openSession, readSession, endSession, manageKeys, manageSecret];

@@ -37,6 +37,7 @@ describe("the description of the API", () => {
     const others = routes.filter((route) => !described.includes(route)).map(({ path }) => path);
     assert.deepEqual(others, [
       ...["/api/v1/sessions", "/api/v1/sessions/current", "/api/v1/sessions/current", "/api/v1/sessions/current/keys"],
+      "/api/v1/sessions/current/webhook-secret",
       ...["/discovery/resources", "/.well-known/x402.json"],
       ...["/api/v1/faucet", "/api/v1/sandbox/advance"],
       ...["/guides", "/guides/{page}.md", "/guides/{page}", "/llms.txt", "/downloads", "/downloads/{file}"],

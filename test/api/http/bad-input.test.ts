@@ -21,6 +21,7 @@ const agentRoutes = routes.filter(
 const KEYLESS = [
   ...["POST developer/access", "POST discover", "POST auth/register", "POST auth/keys"],
   ...["POST sessions", "DELETE sessions/current", "POST sessions/current/keys"],
+  "POST sessions/current/webhook-secret",
 ];
 
 describe("bad input", () => {

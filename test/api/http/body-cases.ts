@@ -272,6 +272,15 @@ export function bodyCases(scene: () => Scene): BodyCase[] {
       faults: [...signInFaults, ["action", ["issue", null, 1, ["list"]]], ["keyId", ["key_1"]]],
     },
     {
+      name: "POST sessions/current/webhook-secret",
+      method: "POST",
+      path: () => "/api/v1/sessions/current/webhook-secret",
+      key: () => undefined,
+      body: async () => ({ action: "read", ...(await keyRequestBody(scene().market.buyer.account)) }),
+      required: ["action", "message", "signature"],
+      faults: [...signInFaults, ["action", ["list", null, 1, ["read"]]], ["agentId", ["agt_other"]]],
+    },
+    {
       name: "POST agents/kya/payment-method",
       method: "POST",
       path: () => "/api/v1/agents/kya/payment-method",

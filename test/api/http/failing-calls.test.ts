@@ -111,6 +111,13 @@ describe("a write while one of the calls that it waits for", () => {
       };
       return ["POST", "/api/v1/sessions/current/keys", { body, headers: page.headers(true) }];
     },
+    "POST sessions/current/webhook-secret": async () => {
+      const agent = await api.registerAgent();
+      const page = await signIn(api, agent);
+      const statement = "Webhook secret: make the next one.";
+      const body = { action: "rotate", ...(await keyRequestBody(agent.account, { statement })) };
+      return ["POST", "/api/v1/sessions/current/webhook-secret", { body, headers: page.headers(true) }];
+    },
     "DELETE auth/keys": async () => ["DELETE", "/api/v1/auth/keys", { key: (await api.registerAgent()).apiKey }],
     "DELETE auth/keys/{keyId}": async () => {
       const agent = await api.registerAgent();

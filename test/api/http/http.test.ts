@@ -26,6 +26,7 @@ const KEYLESS = [
     "POST /api/v1/auth/keys",
     "POST /api/v1/sessions",
     "POST /api/v1/sessions/current/keys",
+    "POST /api/v1/sessions/current/webhook-secret",
     "POST /api/developer/access",
     "GET /api/v1/networks",
     "POST /api/v1/faucet",

@@ -10,7 +10,8 @@ export interface SecretDeps {
 
 const general = { tag: "Webhooks", auth: "apiKey", limitClass: "general", budget: "api" } as const;
 
-function presentSecret(state: WebhookSecretState) {
+/** The secrets of an agent as the API answers them. */
+export function presentSecret(state: WebhookSecretState) {
   const next =
     state.next === null
       ? null
