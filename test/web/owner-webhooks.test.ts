@@ -82,7 +82,6 @@ describe("an owner's webhooks in a browser", () => {
     await assertShown(page, "/me/webhooks");
     await page.getByLabel("Webhook").selectOption(works);
     await page.getByText("Nothing that was sent passes these filters.").waitFor();
-    await page.getByText("/api/v1/webhooks/secret/rotate").waitFor();
     await close();
     assert.deepEqual(unexpected(faults), []);
   });
@@ -108,6 +107,41 @@ describe("an owner's webhooks in a browser", () => {
     await press(page, `Send again ${failed.id}`);
     await until("it has arrived again", async () => (await acknowledged()) === 2);
     await sent(page).filter({ hasText: failed.id }).getByText(/^Acknowledged: acknowledged with 204/).waitFor();
+    await close();
+    assert.deepEqual(unexpected(faults), []);
+  });
+
+  it("have a secret that only the wallet's signature shows, rotates and activates", async () => {
+    const { api, seller } = owner.market;
+    const secret = async () => {
+      const { body } = await api.request("GET", "/api/v1/webhooks/secret", { key: seller.apiKey });
+      return body.data as { secret: string; next: { secret: string } | null };
+    };
+    const first = await secret();
+    const wallet = walletOfSeller();
+    const { page, faults, close } = await owner.signIn(wallet, "/me/webhooks");
+    await press(page, "Show the secret");
+    await page.getByText("Webhook secret: show it.").waitFor();
+    assert.notInclude(await page.content(), first.secret);
+    await press(page, "Sign with Test Wallet");
+    await page.getByText(first.secret).waitFor();
+    await press(page, "Make the next secret");
+    wallet.refuses = "personal_sign";
+    await press(page, "Sign with Test Wallet");
+    await page.getByText("You refused in Test Wallet. Nothing was signed.").waitFor();
+    wallet.refuses = undefined;
+    assert.deepEqual(await secret(), first);
+    await press(page, "Try again");
+    await press(page, "Sign with Test Wallet");
+    await page.getByRole("button", { name: "Activate the next secret" }).waitFor();
+    const { next } = await secret();
+    assert.ok(next !== null);
+    await page.getByText(next.secret).waitFor();
+    await assertShown(page, "/me/webhooks, rotating the secret");
+    await press(page, "Activate the next secret");
+    await press(page, "Sign with Test Wallet");
+    await until("the next secret signs", async () => (await secret()).secret === next.secret);
+    await page.getByRole("button", { name: "Activate the next secret" }).waitFor({ state: "detached" });
     await close();
     assert.deepEqual(unexpected(faults), []);
   });

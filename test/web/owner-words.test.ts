@@ -16,7 +16,14 @@ import {
 import type { TransactionWithActions } from "../../sdk/src/generated/api-types.ts";
 import { dealsAddress, ownerPlaceOf, readFilters } from "../../web/src/data/owner-place.ts";
 import { commandsFor, isMove, MOVES, nextStep, stateWords } from "../../web/src/owner/deal-words.ts";
-import { keyStatement, signingWords, usdText, usdUnits, usedBounds } from "../../web/src/owner/key-words.ts";
+import {
+  keyStatement,
+  secretStatement,
+  signingWords,
+  usdText,
+  usdUnits,
+  usedBounds,
+} from "../../web/src/owner/key-words.ts";
 import { ether, moveWalletWords, moveWords } from "../../web/src/owner/move-words.ts";
 
 const BUYER = "0xAAAAaaaaAAAAaaaaAAAAaaaaAAAAaaaaAAAAaaaa";
@@ -228,6 +235,12 @@ describe("keys in words", () => {
     assert.strictEqual(keyStatement({ action: "list" }), "Manage keys: list them.");
     assert.strictEqual(keyStatement({ action: "freeze" }), "Manage keys: freeze all of them.");
     assert.strictEqual(keyStatement({ action: "revoke", keyId: "key_1" }), "Manage keys: revoke key_1.");
+    const statements = (["read", "rotate", "activate"] as const).map(secretStatement);
+    assert.deepEqual(statements, [
+      "Webhook secret: show it.",
+      "Webhook secret: make the next one.",
+      "Webhook secret: activate the next one.",
+    ]);
   });
 
   it("count dollars in millionths, exactly", () => {

@@ -1,12 +1,12 @@
-// Loaded only when an owner signs for keys or approvals: it hashes the order.
+// Loaded only when an owner signs for keys, approvals or the webhook secret: it hashes orders.
 import { approvalData } from "../../../sdk/src/approval-data.ts";
 import { deliveryProofOf } from "../../../sdk/src/canonical-json.ts";
 import type { Approval } from "../../../sdk/src/generated/api-types.ts";
 import type { Answer, KeptSession } from "../data/answers.ts";
 import type { BrowserWallet } from "./announcement.ts";
 import { askApi } from "./api.ts";
-import { keyStatement, signingWords, usdText } from "./key-words.ts";
-import type { KeyAction } from "./key-words.ts";
+import { keyStatement, secretStatement, signingWords, usdText } from "./key-words.ts";
+import type { KeyAction, SecretAction } from "./key-words.ts";
 import { isSame } from "./needs.ts";
 import { SIGNATURE, signStatement, WalletError } from "./signing.ts";
 import { accountsOf, ask } from "./wallet-calls.ts";
@@ -30,6 +30,18 @@ export async function sendKeyAction(wallet: BrowserWallet, session: KeptSession,
   const signed = await signStatement(keyStatement(asked), wallet, account);
   const body = { ...asked, ...signed };
   return askApi("/api/v1/sessions/current/keys", { method: "POST", body }, session);
+}
+
+/** Has an action on the webhook secret signed, and sends it. The answer has the secret. @throws WalletError */
+export async function sendSecretAction(
+  wallet: BrowserWallet,
+  session: KeptSession,
+  action: SecretAction,
+): Promise<Answer> {
+  const account = await requireAccount(wallet, session.walletAddress);
+  const signed = await signStatement(secretStatement(action), wallet, account);
+  const body = { action, ...signed };
+  return askApi("/api/v1/sessions/current/webhook-secret", { method: "POST", body }, session);
 }
 
 /** The types of a domain with a name and a version alone, which wallets want beside the others. */

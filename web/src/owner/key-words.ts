@@ -16,6 +16,20 @@ export function keyStatement(asked: KeyAction): string {
   return asked.action === "list" ? "Manage keys: list them." : "Manage keys: freeze all of them.";
 }
 
+/** What a page does with the secret of the agent's webhooks. */
+export type SecretAction = "read" | "rotate" | "activate";
+
+const SECRET_STATEMENTS: Readonly<Record<SecretAction, string>> = {
+  read: "Webhook secret: show it.",
+  rotate: "Webhook secret: make the next one.",
+  activate: "Webhook secret: activate the next one.",
+};
+
+/** The only statement with which the wallet agrees to it (docs/api/sessions.md). */
+export function secretStatement(action: SecretAction): string {
+  return SECRET_STATEMENTS[action];
+}
+
 const TEXT_LENGTH = 200;
 const NOTHING = "Nothing was signed.";
 

@@ -11,6 +11,7 @@ import { Time } from "../parts/time.tsx";
 import { counted } from "../words/amounts.ts";
 import { OwnLink } from "./deal-link.tsx";
 import { Freshness, useLive } from "./live.tsx";
+import { WebhookSecretSection } from "./webhook-secret.tsx";
 import { MissedButton, SendButton } from "./webhook-send.tsx";
 import type { Sending } from "./webhook-send.tsx";
 import { attemptWords, DELIVERY_STATES, kindWords, webhookState } from "./webhook-words.ts";
@@ -38,7 +39,7 @@ export function WebhooksPage({ session, onEnded }: { session: KeptSession; onEnd
         onFilter={setFilters}
         onEnded={onEnded}
       />
-      <Secret />
+      <WebhookSecretSection session={session} onEnded={onEnded} />
     </>
   );
 }
@@ -274,24 +275,5 @@ function Attempts({ attempts }: { attempts: WebhookDelivery["attempts"] }) {
         ))}
       </ol>
     </details>
-  );
-}
-
-/** How the secret is rotated: never by a session. */
-function Secret() {
-  const line = (path: string, method: string) =>
-    `curl -X ${method} ${location.origin}/api/v1/webhooks/secret${path} -H "X-API-Key: $KEY"`;
-  return (
-    <section aria-labelledby="secret">
-      <h2 id="secret">The secret that signs them</h2>
-      <p class="text">
-        Your receiver knows by this secret that a webhook is genuine, so no session reads or rotates it: a stolen
-        session could forge your webhooks. With an API key, the first line makes the next secret. Let your receiver accept both,
-        then activate it with the second one. Without it, that happens after 24 hours.{" "}
-        <a href="/guides/webhooks#rotating-the-secret">How rotating works</a>
-      </p>
-      <Snippet title="Rotate the secret" lines={[line("/rotate", "POST"), line("/activate", "POST")]} />
-      <Snippet title="See it" lines={["agent-marketplace webhooks secret"]} />
-    </section>
   );
 }
