@@ -107,10 +107,12 @@ describe("an owner's keys in a browser", () => {
     const wallet = walletOf(buyer);
     const { page, faults, close } = await owner.signIn(wallet, "/me", "See and act");
     await page.route("**/api/v1/approvals?*", async (route) => {
-      const answer = await route.fetch();
-      const lie = (await answer.json()) as { data: { id: string; request: object }[] };
-      for (const one of lie.data) if (one.id === data.approval.id) one.request = { ...one.request, quantity: 2 };
-      await route.fulfill({ response: answer, json: lie });
+      const { body } = await owner.api.request("GET", "/api/v1/approvals?limit=100", { key: buyer.apiKey });
+      const approvals = body.data as { id: string; request: object }[];
+      const lies = approvals.map((one) =>
+        one.id === data.approval.id ? { ...one, request: { ...one.request, quantity: 2 } } : one,
+      );
+      await route.fulfill({ json: { ...body, data: lies } });
     });
     await page.getByRole("navigation", { name: "Your agent" }).getByRole("link", { name: "Keys" }).click();
     await press(page, "Approve…");

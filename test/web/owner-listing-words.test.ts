@@ -72,7 +72,11 @@ describe("the form of a listing", () => {
     for (const [field, value, isTaken] of cases) {
       const fields = { ...GOOD, [field]: value };
       assert.deepEqual(Object.keys(faultsOf(fields)), isTaken ? [] : [field], `${field}: ${value.slice(0, 40)}`);
-      assert.strictEqual(createListingBody.safeParse(bodyOf(fields)).success, isTaken, `${field}: ${value.slice(0, 40)}`);
+      assert.strictEqual(
+        createListingBody.safeParse(bodyOf(fields)).success,
+        isTaken,
+        `${field}: ${value.slice(0, 40)}`,
+      );
     }
     const ether = { ...GOOD, currency: "ETH", price: "0.000000000000000001" };
     assert.deepEqual(faultsOf(ether), {});

@@ -23,7 +23,10 @@ describe("an owner's listings in a browser", () => {
   const walletOf = (agent: TestAgent) => new InjectedWallet(agent.account, owner.market.chain);
   const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
   const read = async (agent: TestAgent, id: string) =>
-    (await owner.api.request("GET", `/api/v1/services/${id}`, { key: agent.apiKey })).body.data as Record<string, unknown>;
+    (await owner.api.request("GET", `/api/v1/services/${id}`, { key: agent.apiKey })).body.data as Record<
+      string,
+      unknown
+    >;
   const idIn = (page: Page) => new URL(page.url()).pathname.split("/").at(-1) ?? "";
 
   it("are made with the API's bounds beside each field, once however often they are sent", async () => {

@@ -9,7 +9,8 @@ import type { TestReceiver } from "../fixtures/receiver.ts";
 import { until } from "../fixtures/until.ts";
 
 const HOSTILE = "<script>alert(1)</script> out of \u202eorder";
-const BROKEN = "/broken";
+const WORKING = "/hook/works";
+const BROKEN = "/hook/broken";
 
 describe("an owner's webhooks in a browser", () => {
   let owner: OwnerBrowser;
@@ -25,7 +26,7 @@ describe("an owner's webhooks in a browser", () => {
       return undefined;
     });
     owner = await OwnerBrowser.start();
-    works = await register("/works");
+    works = await register(WORKING);
     broken = await register(BROKEN);
     await send("Hello");
     await until("both deliveries are decided", async () => {
@@ -39,7 +40,7 @@ describe("an owner's webhooks in a browser", () => {
   });
 
   async function register(path: string): Promise<string> {
-    const body = { url: receiver.url + path, events: ["message.received"] };
+    const body = { url: new URL(path, receiver.url).href, events: ["message.received"] };
     const { api, seller } = owner.market;
     const { status, body: answer, text } = await api.request("POST", "/api/v1/webhooks", { key: seller.apiKey, body });
     assert.strictEqual(status, 201, text);
@@ -53,7 +54,7 @@ describe("an owner's webhooks in a browser", () => {
   /** What the seller's addresses got, after all that is due was sent. */
   async function deliveries() {
     const { api, seller } = owner.market;
-    await api.container.features.webhooks.dispatcher.drain();
+    await owner.api.container.features.webhooks.dispatcher.drain();
     const { body } = await api.request("GET", "/api/v1/webhooks/deliveries?limit=100", { key: seller.apiKey });
     return body.data as { id: string; webhookId: string; status: string }[];
   }
@@ -91,7 +92,7 @@ describe("an owner's webhooks in a browser", () => {
     await press(page, `Send a test event to ${works}`);
     await until("the test has arrived", async () => {
       await deliveries();
-      return receiver.received.some(({ path, body }) => path === "/works" && body?.event === "webhook.ping");
+      return receiver.received.some(({ path, body }) => path === WORKING && body?.event === "webhook.ping");
     });
     await page.getByText(/^Acknowledged: acknowledged with 204 after \d+ ms\.$/).waitFor();
     await listed(page, 3);
@@ -106,7 +107,10 @@ describe("an owner's webhooks in a browser", () => {
     assert.ok(failed !== undefined);
     await press(page, `Send again ${failed.id}`);
     await until("it has arrived again", async () => (await acknowledged()) === 2);
-    await sent(page).filter({ hasText: failed.id }).getByText(/^Acknowledged: acknowledged with 204/).waitFor();
+    await sent(page)
+      .filter({ hasText: failed.id })
+      .getByText(/^Acknowledged: acknowledged with 204/)
+      .waitFor();
     await close();
     assert.deepEqual(unexpected(faults), []);
   });
@@ -148,7 +152,7 @@ describe("an owner's webhooks in a browser", () => {
 
   it("say so when they are removed meanwhile, and teach who has none", async () => {
     const { api, seller, chain } = owner.market;
-    const gone = await register("/gone");
+    const gone = await register("/hook/gone");
     const { page, faults, close } = await owner.signIn(walletOfSeller(), "/me/webhooks", "See and act");
     await page.getByText(gone).first().waitFor();
     const path = `/api/v1/webhooks/${gone}`;

@@ -201,7 +201,8 @@ const manageSecret = defineRoute({
   name: "sessions.webhookSecret",
   method: "POST",
   path: `${PATH}/webhook-secret`,
-  summary: "Shows, rotates or activates the secret of the agent's webhooks, for a text that the wallet has signed for this",
+  summary:
+    "Shows, rotates or activates the secret of the agent's webhooks, for a text that the wallet has signed for this",
   limitClass: "registration",
   body: z.strictObject({ action: z.enum(SECRET_ACTIONS), ...signed }).meta({ id: "WebhookSecretRequest" }),
   storesResponse: false,

@@ -87,11 +87,7 @@ function ApprovalFacts({ of }: { of: Approval }) {
       <p>
         <State words={APPROVAL_STATES[of.status]} name={of.status} />{" "}
         <strong>
-          {typeof serviceId === "string" ? (
-            <a href={`/listings/${encodeURIComponent(serviceId)}`}>{title}</a>
-          ) : (
-            title
-          )}
+          {typeof serviceId === "string" ? <a href={`/listings/${encodeURIComponent(serviceId)}`}>{title}</a> : title}
         </strong>{" "}
         for <span title={asked.exact}>{asked.shown}</span>
       </p>

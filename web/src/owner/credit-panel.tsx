@@ -157,18 +157,26 @@ function useCredits(session: KeptSession, onEnded: () => void) {
       }
       about.wallet = wallet.name;
       const { readCredits } = await import("./credits.ts");
-      say({ at: "waiting", text: `Asking the chain, through ${wallet.name}. It may ask which account this page may see.` });
+      say({
+        at: "waiting",
+        text: `Asking the chain, through ${wallet.name}. It may ask which account this page may see.`,
+      });
       say({ at: "found", wallet, found: await readCredits(wallet, account, networks) });
     });
   };
 
   const prepare = (wallet: BrowserWallet, { network }: FoundCredits, credit: Credit) => {
     const say = begin();
-    return attemptPart(say, account, { wallet: wallet.name, network, networks: [network], wasAsked: false }, async () => {
-      const { prepareWithdrawal } = await import("./credits.ts");
-      say({ at: "waiting", text: "Preparing the transaction…" });
-      say({ at: "ready", plan: await prepareWithdrawal(wallet, account, network, credit), credit, network });
-    });
+    return attemptPart(
+      say,
+      account,
+      { wallet: wallet.name, network, networks: [network], wasAsked: false },
+      async () => {
+        const { prepareWithdrawal } = await import("./credits.ts");
+        say({ at: "waiting", text: "Preparing the transaction…" });
+        say({ at: "ready", plan: await prepareWithdrawal(wallet, account, network, credit), credit, network });
+      },
+    );
   };
 
   const send = ({ plan, credit, network }: Extract<Step, { at: "ready" }>) => {
@@ -198,7 +206,8 @@ function useCredits(session: KeptSession, onEnded: () => void) {
 }
 
 const NO_WALLET = "This browser shows no wallet. Switch it on for this page, or use the command line.";
-const NO_BLOCK = "No block has it after three minutes. It may still come, or you have replaced it in the wallet. Look again.";
+const NO_BLOCK =
+  "No block has it after three minutes. It may still come, or you have replaced it in the wallet. Look again.";
 
 function creditAmount({ units, decimals, symbol }: Credit): string {
   return amountOf(units.toString(), decimals, symbol);

@@ -6,15 +6,7 @@ import type { Answer, Categories, KeptSession } from "../data/answers.ts";
 import { Notice } from "../parts/notice.tsx";
 import { networkName, unitName } from "../words/names.ts";
 import { Refused, saysEnded } from "./api.ts";
-import {
-  apiFaults,
-  DECIMALS,
-  DELIVERY_TYPES,
-  faultsOf,
-  HINTS,
-  listingRefusal,
-  PRICE_UNITS,
-} from "./listing-words.ts";
+import { apiFaults, DECIMALS, DELIVERY_TYPES, faultsOf, HINTS, listingRefusal, PRICE_UNITS } from "./listing-words.ts";
 import type { ListingFields, TextField } from "./listing-words.ts";
 import { readCategories } from "./listings-data.ts";
 
@@ -127,10 +119,18 @@ export function ListingForm({
       </Field>
       {choice("category", "Category", <CategoryOptions categories={categories} current={fields.category} />)}
       {input("price", "Price", { inputMode: "decimal" })}
-      {choice("currency", "Currency", options(Object.keys(DECIMALS), (one) => one))}
+      {choice(
+        "currency",
+        "Currency",
+        options(Object.keys(DECIMALS), (one) => one),
+      )}
       {choice("priceUnit", "Unit", options(PRICE_UNITS, unitName))}
       {choice("network", "Network", options(NETWORKS, networkName))}
-      {choice("deliveryType", "Delivery", options(Object.keys(DELIVERY_TYPES), (one) => DELIVERY_TYPES[one] ?? one))}
+      {choice(
+        "deliveryType",
+        "Delivery",
+        options(Object.keys(DELIVERY_TYPES), (one) => DELIVERY_TYPES[one] ?? one),
+      )}
       {input("endpointUrl", "Address for new jobs", { inputMode: "url" })}
       <label class="choice">
         <input

@@ -91,7 +91,9 @@ function faultOf(name: TextField, fields: ListingFields): string | undefined {
     case "endpointUrl":
       if (value === "") return undefined;
       if (length > BOUNDS.endpointUrl) return `At most ${COUNT.format(BOUNDS.endpointUrl)} characters.`;
-      return /^https?:\/\/[^/]/i.test(value) && URL.canParse(value) ? undefined : "An address with http:// or https://.";
+      return /^https?:\/\/[^/]/i.test(value) && URL.canParse(value)
+        ? undefined
+        : "An address with http:// or https://.";
     default:
       return undefined;
   }
@@ -171,7 +173,8 @@ export function apiFaults({ body }: Answer): Readonly<Record<string, string>> {
 
 /** Why the service didn't write a listing or an appeal. */
 export function listingRefusal(answer: Answer): string {
-  if (answer.status === 0) return "The service doesn't answer, so this may have worked. Try again: it isn't done twice.";
+  if (answer.status === 0)
+    return "The service doesn't answer, so this may have worked. Try again: it isn't done twice.";
   switch (codeOf(answer)) {
     case "not_found":
       return "It isn't there any more.";

@@ -138,10 +138,7 @@ function disputeNeed(
   return need("Answer the dispute", text, dispute.evidenceDeadline, verb);
 }
 
-function approvalNeed(
-  { id, status, serviceTitle, askedUsd, expiresAt }: Approval,
-  now: number,
-): Need | undefined {
+function approvalNeed({ id, status, serviceTitle, askedUsd, expiresAt }: Approval, now: number): Need | undefined {
   if (status !== "open" || Date.parse(expiresAt) < now) return undefined;
   return {
     key: id,
