@@ -178,7 +178,7 @@ describe("an owner's keys in a browser", () => {
       "Manage keys: freeze all of them.",
     ]);
     await page.reload();
-    await page.getByText("To see them, your wallet signs a text").waitFor();
+    await page.getByText("To see them, sign a text with your wallet.").waitFor();
     await close();
     assert.deepEqual(unexpected(faults), []);
   });

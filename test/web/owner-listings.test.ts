@@ -84,11 +84,16 @@ describe("an owner's listings in a browser", () => {
     await page.getByText("Nothing differs from what is there.").waitFor();
     await page.getByLabel("Price").fill("3.75");
     await page.getByLabel("Currency").selectOption("POL");
+    // What a program changes while the form is open stays.
+    const path = `/api/v1/services/${serviceId}`;
+    const title = "Token risk report, longer";
+    const renamed = await owner.api.request("PATCH", path, { key: seller.apiKey, body: { title } });
+    assert.strictEqual(renamed.status, 200, renamed.text);
     await press(page, "Save");
     await page.getByText("Saved.").waitFor();
     await page.locator(".notice.care").first().waitFor();
     await page.getByText("3.75 POL per document").waitFor();
-    assert.deepInclude(await read(seller, serviceId), { price: 3.75, currency: "POL" });
+    assert.deepInclude(await read(seller, serviceId), { price: 3.75, currency: "POL", title });
     await assertShown(page, "/me/listings/{serviceId}");
 
     await press(page, "Pause");
@@ -105,7 +110,7 @@ describe("an owner's listings in a browser", () => {
     await page.getByRole("navigation", { name: "Your agent" }).getByRole("link", { name: "Listings" }).click();
     await page.getByText("Your agent offers nothing at the moment.").waitFor();
     await page.getByLabel("State").selectOption("Archived");
-    await page.getByRole("link", { name: "Token risk report" }).waitFor();
+    await page.getByRole("link", { name: title }).waitFor();
     assert.strictEqual(new URL(page.url()).search, "?status=archived");
     await close();
     assert.deepEqual(unexpected(faults), []);

@@ -237,7 +237,7 @@ function GrantPanel({
         <dd>
           <code>{approval.keyId}</code>
         </dd>
-        <dt>Hash of the order</dt>
+        <dt>Order hash</dt>
         <dd>
           <Hash value={approval.requestHash} what="the order's hash" />
         </dd>

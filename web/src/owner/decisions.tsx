@@ -38,8 +38,14 @@ export function Decisions({ decisions, ...appealing }: Appealing & { decisions: 
   );
 }
 
-/** A decision with its reason, in the operator's words. */
-export function DecisionFacts({ of: { subject, state, reason, text, at, restored } }: { of: Decision }) {
+/** A decision with its reason, in the operator's words. @param isHere whether the page is that of its listing */
+export function DecisionFacts({
+  of: { subject, state, reason, text, at, restored },
+  isHere = false,
+}: {
+  of: Decision;
+  isHere?: boolean;
+}) {
   const words = DECISION_STATES[state];
   return (
     <>
@@ -47,6 +53,8 @@ export function DecisionFacts({ of: { subject, state, reason, text, at, restored
         <State words={words} name={state} />{" "}
         {subject.type === "agent" ? (
           <strong>Your agent</strong>
+        ) : isHere ? (
+          <strong>This listing</strong>
         ) : (
           <OwnLink to={ownListingAddress(subject.id)}>
             <strong>A listing</strong>

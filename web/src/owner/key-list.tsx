@@ -51,8 +51,8 @@ export function KeySection({
       {known === undefined && asked === undefined && (
         <div class="panel">
           <p>
-            Your agent's programs act with API keys. To see them, your wallet signs a text for that alone: who steals a
-            session learns nothing of them, and can't lock you out.
+            Your agent's programs act with API keys. To see them, sign a text with your wallet. A stolen session alone
+            can neither read your keys nor lock you out.
           </p>
           <div class="buttons">{button("Show the keys", { action: "list" })}</div>
         </div>

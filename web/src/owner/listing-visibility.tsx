@@ -64,7 +64,7 @@ export function ListingVisibility({
             Ask
           </button>
         </div>
-        <p class="aside">It counts as a search of the day.</p>
+        <p class="aside">It counts toward today's searches.</p>
       </form>
       {problem !== undefined && <Notice tone="care">{problem}</Notice>}
       {seen !== undefined && <Seen {...seen} />}
@@ -87,7 +87,7 @@ function Seen({ found, rank, of, parts, advice }: Visibility) {
             : `Search doesn't show it among ${of} results.`}
         </strong>
       </p>
-      <dl class="bars">
+      <dl class="bars shares">
         {shares.map(([name, share]) => (
           <div key={name}>
             <dt>{name}</dt>

@@ -119,14 +119,14 @@ export function OwnListingPage({
             <h1>
               <StrangersText text={data.listing.title} max={TITLE_LENGTH} /> <ListingState listing={data.listing} />
             </h1>
-            <p class="lead">{LISTING_STATES[data.listing.status].meaning}</p>
+            {data.listing.moderation === undefined && <p class="lead">{LISTING_STATES[data.listing.status].meaning}</p>}
           </>
         )}
       </div>
       <Freshness of={live} what="Reading the listing…" />
       {data?.decision !== undefined && (
         <section class="panel now" aria-label="What the operator decided">
-          <DecisionFacts of={data.decision} />
+          <DecisionFacts of={data.decision} isHere />
           <AppealState of={data.decision} session={session} onAppealed={live.refresh} onEnded={onEnded} />
         </section>
       )}
@@ -192,6 +192,8 @@ function Changes({
   onEnded: () => void;
 }) {
   const [open, setOpen] = useState<"none" | "form" | "archive">("none");
+  /** The listing when the form was opened: what another program changes meanwhile isn't changed back. */
+  const [start, setStart] = useState(() => fieldsOf(listing));
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const [warnings, setWarnings] = useState<readonly ListingWarning[] | undefined>(undefined);
@@ -223,7 +225,10 @@ function Changes({
   const opens = (next: typeof open) => () => {
     setOpen(next);
   };
-  const start = fieldsOf(listing);
+  const openForm = () => {
+    setStart(fieldsOf(listing));
+    setOpen("form");
+  };
   const save = (fields: ListingFields) => {
     const changes = changesOf(start, fields);
     return Object.keys(changes).length === 0 ? undefined : askApi(path, { method: "PATCH", body: changes }, session);
@@ -235,7 +240,7 @@ function Changes({
       {warnings !== undefined && <Warnings warnings={warnings} />}
       {open === "none" && (
         <div class="buttons">
-          {button("Change", opens("form"), "main")}
+          {button("Change", openForm, "main")}
           {listing.status === "active"
             ? button("Pause", () => void send("PATCH", { status: "paused" }))
             : button("Activate", () => void send("PATCH", { status: "active" }))}
@@ -273,7 +278,7 @@ function Changes({
 function Warnings({ warnings }: { warnings: readonly ListingWarning[] }) {
   if (warnings.length === 0) return null;
   return (
-    <div>
+    <div class="notices">
       {warnings.map(({ code, text }) => (
         <Notice key={code} tone="care">
           {text}
@@ -291,30 +296,32 @@ function Terms({ listing }: { listing: Service }) {
       <p class="text">
         <StrangersText text={description} />
       </p>
-      <dl class="facts panel">
-        <dt>Price</dt>
-        <dd>
-          {price(listing.price, listing.currency)} {unitName(listing.priceUnit)}
-        </dd>
-        <dt>Category</dt>
-        <dd>{categoryName(listing.category)}</dd>
-        <dt>Network</dt>
-        <dd>{networkName(listing.network)}</dd>
-        <dt>Delivery</dt>
-        <dd>{DELIVERY_TYPES[listing.deliveryType] ?? listing.deliveryType}</dd>
-        <dt>Callback</dt>
-        <dd>{listing.callbackRequired ? "each buyer must give an address" : "not required"}</dd>
-        <dt>New jobs go to</dt>
-        <dd>{typeof endpointUrl === "string" ? <StrangersText text={endpointUrl} /> : "no address"}</dd>
-        <dt>Changed</dt>
-        <dd>
-          <Time at={updatedAt} />
-        </dd>
-        <dt>Id</dt>
-        <dd>
-          <code>{id}</code>
-        </dd>
-      </dl>
+      <div class="panel">
+        <dl class="facts">
+          <dt>Price</dt>
+          <dd>
+            {price(listing.price, listing.currency)} {unitName(listing.priceUnit)}
+          </dd>
+          <dt>Category</dt>
+          <dd>{categoryName(listing.category)}</dd>
+          <dt>Network</dt>
+          <dd>{networkName(listing.network)}</dd>
+          <dt>Delivery</dt>
+          <dd>{DELIVERY_TYPES[listing.deliveryType] ?? listing.deliveryType}</dd>
+          <dt>Callback</dt>
+          <dd>{listing.callbackRequired ? "each buyer must give an address" : "not required"}</dd>
+          <dt>New jobs go to</dt>
+          <dd>{typeof endpointUrl === "string" ? <StrangersText text={endpointUrl} /> : "no address"}</dd>
+          <dt>Changed</dt>
+          <dd>
+            <Time at={updatedAt} />
+          </dd>
+          <dt>Id</dt>
+          <dd>
+            <code>{id}</code>
+          </dd>
+        </dl>
+      </div>
       {isFound(listing) && (
         <p class="more">
           <a href={`/listings/${encodeURIComponent(id)}`}>The page that buyers see</a>
