@@ -103,12 +103,13 @@ module.exports = {
     {
       name: "web-stands-on-the-sdk",
       comment:
-        "The web pages import their own files, the client's types and calls, and the packages that they are made with; the service loads " +
-        "their bundle as a file.",
+        "The web pages import their own files, the client's types, calls and signed data, and the packages that they are made with; the " +
+        "service loads their bundle as a file.",
       severity: "error",
       from: { path: "^web/src/" },
       to: {
-        pathNot: "^(web/src/|sdk/src/(index|calls|generated/api-types)\\.ts$|node_modules/preact(-render-to-string)?/)",
+        pathNot:
+          "^(web/src/|sdk/src/(index|approval-data|calls|canonical-json|generated/api-types)\\.ts$|node_modules/preact(-render-to-string)?/)",
       },
     },
     {
