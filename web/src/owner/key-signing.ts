@@ -11,8 +11,6 @@ import { isSame } from "./needs.ts";
 import { SIGNATURE, signStatement, WalletError } from "./signing.ts";
 import { accountsOf, ask } from "./wallet-calls.ts";
 
-type Hex = `0x${string}`;
-
 /** An approval whose order isn't the one that it names. */
 class DifferentOrder extends Error {}
 
@@ -65,7 +63,7 @@ export async function sendGrant(
   if (deliveryProofOf(request) !== requestHash) throw new DifferentOrder();
   const account = await requireAccount(wallet, session.walletAddress);
   const end = Math.floor(Date.parse(expiresAt) / MS);
-  const fields = { host: location.host, keyId, network, requestHash: requestHash as Hex };
+  const fields = { host: location.host, keyId, network, requestHash };
   const { types, ...data } = approvalData({ id, ...fields, maxUsd, expiresAt: BigInt(end) });
   const typed = JSON.stringify({ ...data, types: { EIP712Domain: DOMAIN_TYPES, ...types } }, bigintAsDigits);
   const signature = await ask(wallet, "eth_signTypedData_v4", [account, typed]);
