@@ -8,9 +8,13 @@ const ROUTES = "features/sessions/routes.ts";
 const SIGN_IN = "features/identity/sign-in-message.ts";
 const KEYS = "features/identity/keys.ts";
 const MANAGEMENT = "features/sessions/key-management.ts";
+const SIGNED_TEXTS = "features/sessions/signed-texts.ts";
+const SCOPES = "http/scopes.ts";
 const STREAMS = "features/events/streams.ts";
 const TESTS = ["sessions/sessions.test.ts"];
 const OF_KEYS = ["sessions/keys.test.ts"];
+const OF_SECRET = ["sessions/webhook-secret.test.ts"];
+const OF_SCOPES = ["identity/scopes.test.ts", "checkout/approvals.test.ts"];
 const OF_STREAMS = ["events/stream.test.ts"];
 const OVER_HTTP = ["sessions/transport.test.ts"];
 
@@ -130,14 +134,14 @@ export const SESSION_FAULTS: ApiMutant[] = [
   },
   {
     fault: "any wallet's signature manages the keys",
-    file: MANAGEMENT,
+    file: SIGNED_TEXTS,
     from: "accepted.address.toLowerCase() !== walletAddress.toLowerCase()",
     to: "accepted.address.length !== walletAddress.length",
     tests: OF_KEYS,
   },
   {
     fault: "one text manages keys any number of times",
-    file: MANAGEMENT,
+    file: SIGNED_TEXTS,
     from: "await models.nonces.create(nonceRecord(accepted));",
     to: "nonceRecord(accepted);",
     tests: OF_KEYS,
@@ -148,6 +152,27 @@ export const SESSION_FAULTS: ApiMutant[] = [
     from: 'if (asked.action === "revoke") return',
     to: 'if (asked.action === "revoke" && Date.now() === 0) return',
     tests: OF_KEYS,
+  },
+  {
+    fault: "a text for one action on the webhook secret does another",
+    file: ROUTES,
+    from: "SECRET_STATEMENTS[action], text",
+    to: 'SECRET_STATEMENTS[action === "activate" ? "rotate" : action], text',
+    tests: OF_SECRET,
+  },
+  {
+    fault: "keys with a mandate may do what pages may",
+    file: SCOPES,
+    from: "caller?.isSession === true ? pageScope : scope",
+    to: "pageScope",
+    tests: OF_SCOPES,
+  },
+  {
+    fault: "a page's session may do no more than a key with a mandate",
+    file: SCOPES,
+    from: "caller?.isSession === true ? pageScope : scope",
+    to: "scope",
+    tests: OF_SCOPES,
   },
   {
     fault: "a session has any number of event streams",
