@@ -11,6 +11,7 @@ import { addApprovals } from "./commands/mandates.ts";
 import { addMcp } from "./commands/mcp.ts";
 import { addMemory } from "./commands/memory.ts";
 import { addMessages } from "./commands/messages.ts";
+import { addIdentity, addModeration } from "./commands/moderation.ts";
 import { addSandbox } from "./commands/sandbox.ts";
 import { addSearch } from "./commands/search.ts";
 import { addSettle } from "./commands/settle.ts";
@@ -36,6 +37,8 @@ const GROUPS = [
   addEvents,
   addWebhooks,
   addAccount,
+  addIdentity,
+  addModeration,
   addSandbox,
   addWallet,
   addKeys,

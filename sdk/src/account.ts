@@ -1,4 +1,4 @@
-import { segment } from "./arguments.ts";
+import { requireObject, segment } from "./arguments.ts";
 import { RefusedError } from "./errors.ts";
 import type * as wire from "./generated/api-types.ts";
 import type { CallOptions, Http } from "./http.ts";
@@ -16,6 +16,8 @@ export type FeeTier = wire.FeesReadTierResponse["data"];
 export type RebateStatement = wire.RebateStatement;
 /** A settlement that a rebate statement counts. */
 export type RebateSettlement = wire.RebateSettlement;
+/** An identity in a registry of ERC-8004. */
+export type LinkedIdentity = wire.LinkedIdentity;
 /** The level of a verified agent, and what it may buy. */
 export type KyaStatus = wire.KyaStatus;
 
@@ -55,6 +57,20 @@ export class Account {
   async verifyEmail(token: string, options: CallOptions = {}): Promise<KyaStatus> {
     const path = "/api/developer/verify";
     return (await this.#http.post<wire.DevelopersVerifyResponse>(path, { token }, options)).data.kya;
+  }
+
+  /**
+   * Links an identity of ERC-8004 that the registry pays to the agent's wallet. It makes the agent's name, description and wallet
+   * public, in the file that the answer names. A repeat changes nothing.
+   * Errors: `not_found`, `identity_wallet_mismatch`, `chain_unavailable`.
+   */
+  async linkIdentity(
+    identity: wire.AgentsLinkIdentityData["body"],
+    options: CallOptions = {},
+  ): Promise<LinkedIdentity> {
+    requireObject("identity", identity);
+    const request = { isIdempotent: true, ...options };
+    return (await this.#http.post<wire.AgentsLinkIdentityResponse>("/api/v1/agents/erc8004", identity, request)).data;
   }
 
   /**

@@ -18,6 +18,7 @@ import type { ApiRequest, ApiResponse, CallOptions, CreateOptions, Http } from "
 import { Listings } from "./listings.ts";
 import { Memory } from "./memory.ts";
 import { Messages } from "./messages.ts";
+import { Moderation } from "./moderation.ts";
 import { readNetworks } from "./networks.ts";
 import { Keys } from "./keys.ts";
 import { Packs } from "./packs.ts";
@@ -85,6 +86,8 @@ export class Agent {
   readonly keys: Keys;
   /** Checkouts above a mandate that wait for the wallet. */
   readonly approvals: Approvals;
+  /** Reports to the service's operators, their decisions about this agent, and its appeals. */
+  readonly moderation: Moderation;
   readonly #parts: AgentParts;
 
   constructor(parts: AgentParts) {
@@ -100,6 +103,7 @@ export class Agent {
     this.packs = new Packs(parts.http);
     this.keys = new Keys(parts.http);
     this.approvals = new Approvals(parts.http, parts.wallet, parts.host);
+    this.moderation = new Moderation(parts.http);
   }
 
   /** The same agent with its wallet on another chain. */

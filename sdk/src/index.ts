@@ -1,5 +1,5 @@
 // The package's exports. Inside the package every file imports from the one that defines the name.
-export type { Account, FeeTier, KyaStatus, Usage } from "./account.ts";
+export type { Account, FeeTier, KyaStatus, LinkedIdentity, Usage } from "./account.ts";
 export { Agent } from "./agent.ts";
 export type { AgentFilter, AgentRecord, AgentRegistry, AgentTrust, DiscoveryScore } from "./agent-registry.ts";
 export type { CheckoutRequest, JobFilter, TransactionFilter } from "./agent.ts";
@@ -87,6 +87,7 @@ export type {
   TopicSubscription,
   UcpMessage,
 } from "./messages.ts";
+export type { Appeal, Moderation, ModerationDecision, NewReport, Report } from "./moderation.ts";
 export type { NetworkStatus } from "./networks.ts";
 export type { Key, Keys } from "./keys.ts";
 export type { Mandate } from "./mandate.ts";
