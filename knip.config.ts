@@ -18,7 +18,7 @@ export default {
     // The program of cli/.
     "cli/src/main.ts",
     // The bundles of web/, and what builds them, run by scripts/local/web-bundle.ts.
-    "web/src/{client,server,owner/client}.tsx",
+    "web/src/{client,server,owner/client,operator/client}.tsx",
     "web/vite.config.ts",
     "scripts/local/web-build.ts",
     // What the package of tools/ exports.

@@ -4,10 +4,11 @@ import { defineConfig } from "vite";
 
 const SRC = join(import.meta.dirname, "src");
 
-/** What a browser loads: on public pages, and on the owner's. Each is a build of its own, so that no page waits for a shared file. */
+/** What a browser loads: on public pages, on the owner's, and on the operator's. Each is a build of its own, so that no page waits for a shared file. */
 const ENTRIES: Readonly<Record<string, string>> = {
   client: join(SRC, "client.tsx"),
   owner: join(SRC, "owner", "client.tsx"),
+  operator: join(SRC, "operator", "client.tsx"),
 };
 
 /** With `--ssr` the server's bundle of one file, otherwise the files of the entry that is the mode, with hashed names. */
@@ -19,7 +20,8 @@ export default defineConfig(({ isSsrBuild, mode }) => ({
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     target: "es2023",
-    emptyOutDir: mode !== "owner",
+    // The first build empties the folder, and the others add their files.
+    emptyOutDir: mode === "client",
     // The policy of the pages allows no inline data but images, and each style is a file.
     assetsInlineLimit: 0,
     ...(isSsrBuild === true

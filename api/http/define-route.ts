@@ -139,6 +139,8 @@ interface RouteSpec<
   description?: string;
   /** Whom the route is for, if not for agents. Those that take the admin key are always for operators. */
   audience?: Audience;
+  /** True for a route that takes no key and yet exists only with `ADMIN_API_KEY`, such as the operator's page. */
+  needsAdminKey?: boolean;
   auth: Auth;
   limitClass: LimitClass;
   budget: BudgetClass;
@@ -217,6 +219,7 @@ export interface RouteDefinition<Deps> {
   summary: string;
   description?: string;
   audience?: Audience;
+  needsAdminKey?: boolean;
   auth: AuthPolicy;
   limitClass: LimitClass;
   budget: BudgetClass;

@@ -21,7 +21,8 @@ export type MountOptions = Omit<PipelineOptions, "signals" | "answers"> & {
 
 /**
  * Mounts routes under every form of their paths. An unknown path is 404. A known path with another method is 405 with
- * `Allow`. Both count towards the limit of the client address. Admin routes exist only with `options.admin`, those of the local stack only with `isLocalStack`.
+ * `Allow`. Both count towards the limit of the client address. Admin routes and the operator's page exist only with `options.admin`, those of the
+ * local stack only with `isLocalStack`.
  */
 export function mountRoutes<Deps>(
   routes: readonly RouteDefinition<Deps>[],
@@ -35,7 +36,8 @@ export function mountRoutes<Deps>(
   };
   const router = new Router({ sensitive: true });
   for (const route of bySpecificity(routes)) {
-    if (route.auth === "admin" && options.admin === undefined) continue;
+    const needsAdminKey = route.auth === "admin" || route.needsAdminKey === true;
+    if (needsAdminKey && options.admin === undefined) continue;
     if (route.audience === "localStack" && !isLocalStack) continue;
     for (const path of pathsOf(route.path)) {
       router.register(path.replaceAll(/\{(\w+)\}/g, ":$1"), [route.method], [runRoute(route, deps, options) as never]);

@@ -19,7 +19,7 @@ const client = join(outDir, "client");
 const described = join(client, ".vite");
 
 /** Builds an entry beside what is in the folder. Returns the addresses of its files. */
-async function buildEntry(mode: "client" | "owner"): Promise<{ script: string; styles: string[] }> {
+async function buildEntry(mode: "client" | "owner" | "operator"): Promise<{ script: string; styles: string[] }> {
   await build({ configFile: CONFIG, mode, build: { outDir: client } });
   const manifest = JSON.parse(readFileSync(join(described, "manifest.json"), "utf8")) as ViteManifest;
   const entry = Object.values(manifest).find(({ isEntry }) => isEntry === true);
@@ -29,7 +29,11 @@ async function buildEntry(mode: "client" | "owner"): Promise<{ script: string; s
 }
 
 // The first build empties the folder.
-const facts = { ...(await buildEntry("client")), owner: await buildEntry("owner") };
+const facts = {
+  ...(await buildEntry("client")),
+  owner: await buildEntry("owner"),
+  operator: await buildEntry("operator"),
+};
 await build({ configFile: CONFIG, build: { outDir: join(outDir, "server"), ssr: true } });
 
 for (const name of readdirSync(join(client, "assets"))) {

@@ -7,8 +7,8 @@ export interface Files {
   styles: readonly string[];
 }
 
-/** The files of public pages, and what the owner's load in place of the script and beside the styles. */
-export type Assets = Files & { owner: Files };
+/** The files of public pages, and what the owner's and the operator's load in place of the script and beside the styles. */
+export type Assets = Files & { owner: Files; operator: Files };
 
 /** The parts of a page as it is sent. */
 export interface DocumentParts {

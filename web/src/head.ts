@@ -37,6 +37,11 @@ const HOME: Head = {
   description: "Sign in with the wallet in your browser, and see what your agent needs from you.",
 };
 
+const OPERATOR: Head = {
+  title: `Operator · ${NAME}`,
+  description: "For the holder of this service's admin key.",
+};
+
 /** The head of a page, from its answers. */
 export function headOf({ page, subject }: Route, answers: Answers): Head {
   if (page === "listing") return listingHead(answers);
@@ -46,6 +51,7 @@ export function headOf({ page, subject }: Route, answers: Answers): Head {
   if (page === "disputes") return DISPUTES;
   if (page === "status") return STATUS;
   if (page === "home") return HOME;
+  if (page === "operator") return OPERATOR;
   return MARKET;
 }
 

@@ -1,3 +1,4 @@
+import type { VNode } from "preact";
 import { renderToString } from "preact-render-to-string";
 
 import { App } from "./app.tsx";
@@ -12,6 +13,7 @@ import type { Assets, Files } from "./document.ts";
 import { guidesHead, headOf, titled } from "./head.ts";
 import { factsOf } from "./facts.ts";
 import icon from "./icon.svg";
+import { OperatorShell } from "./operator/shell.tsx";
 import { OwnerShell } from "./owner/shell.tsx";
 import { GuidePage, GuidesPage } from "./pages/guides.tsx";
 import { problemWords, ProblemPage } from "./pages/problem.tsx";
@@ -33,6 +35,18 @@ const BAD_REQUEST = 400;
 const UNAVAILABLE = 503;
 /** Statuses of answers, the first of which decides about the page: nothing is there, asked too often. */
 const DECISIVE = [404, 429];
+
+/** A page that is served to everyone as a frame, and asks for everything in the browser. */
+interface OwnPage {
+  Shell: (props: { site: Site }) => VNode;
+  files: (assets: Assets) => Files;
+}
+
+/** Such pages by their names; undefined for every other page. */
+const OWN_PAGES: Readonly<Record<string, OwnPage | undefined>> = {
+  home: { Shell: OwnerShell, files: ({ owner }) => owner },
+  operator: { Shell: OperatorShell, files: ({ operator }) => operator },
+};
 
 /** What an address needs before it can be rendered. @returns undefined if no page has this address */
 export function plan(
@@ -61,24 +75,26 @@ export function render({ address, answers, site }: { address: string; answers: A
   // A search goes on by itself.
   if (status !== undefined && !isSearch) return renderProblem({ status, site });
   const shown = { publicUrl: site.publicUrl, version: site.version };
-  const isOwner = route.page === "home";
+  const own = OWN_PAGES[route.page];
   const html = htmlDocument({
     head: headOf(route, answers),
-    // Nobody should find a search: its listings are found themselves. Nor is anything of an owner to be found.
-    address: isSearch || isOwner ? undefined : route.address,
-    body: renderToString(isOwner ? <OwnerShell site={shown} /> : <App route={route} answers={answers} site={shown} />),
+    // Nobody should find a search: its listings are found themselves. Nor is anything of an owner or operator to be found.
+    address: isSearch || own !== undefined ? undefined : route.address,
+    body: renderToString(
+      own === undefined ? <App route={route} answers={answers} site={shown} /> : <own.Shell site={shown} />,
+    ),
     facts: factsOf(route, answers, site),
     state: { address: route.address, answers, site: shown },
-    site: isOwner ? { ...shown, assets: ownerFiles(site.assets) } : site,
+    site: own === undefined ? site : { ...shown, assets: filesOf(own.files(site.assets), site.assets) },
     ...PICTURES,
   });
   // What is unavailable is said on the page, and nobody keeps it.
   return { status: statuses.every((one) => one === OK || one === BAD_REQUEST) ? OK : (status ?? UNAVAILABLE), html };
 }
 
-/** What an owner's page loads: a script of its own, and its styles after those of every page. */
-function ownerFiles({ styles, owner }: Assets): Files {
-  return { script: owner.script, styles: [...styles, ...owner.styles] };
+/** What a page with a script of its own loads: that script, and its styles after those of every page. */
+function filesOf(own: Files, { styles }: Assets): Files {
+  return { script: own.script, styles: [...styles, ...own.styles] };
 }
 
 /** Renders a page of guides, which no browser changes. */

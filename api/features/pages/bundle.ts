@@ -22,6 +22,8 @@ const filesSchema = z.object({ script: z.string(), styles: z.array(z.string()) }
 const manifestSchema = filesSchema.extend({
   /** What the pages of an agent's owner load beside the styles of every page. */
   owner: filesSchema,
+  /** The same for the operator's page. */
+  operator: filesSchema,
 });
 
 /** The files that pages load, by their address. */

@@ -185,6 +185,14 @@ const ownListingPage = defineRoute({
   answerPage(`/me/listings/${encodeURIComponent(request.params.serviceId)}`, request, deps),
 );
 
+const operatorPage = defineRoute({
+  ...pageSpec,
+  name: "pages.operator",
+  path: "/operator",
+  needsAdminKey: true,
+  summary: "The operator's page, which takes the admin key and asks for everything in the browser",
+}).handle((request, deps: PagesDeps) => answerPage("/operator", request, deps));
+
 const assetFile = defineRoute({
   ...shared,
   name: "pages.asset",
@@ -215,5 +223,6 @@ export const pageRoutes = [
   ownWebhooksPage,
   ownListingsPage,
   ownListingPage,
+  operatorPage,
   assetFile,
 ];

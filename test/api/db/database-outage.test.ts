@@ -72,6 +72,7 @@ const WITHOUT: Readonly<Record<string, number>> = {
   "GET /me/webhooks": 503,
   "GET /me/listings": 503,
   "GET /me/listings/{serviceId}": 503,
+  "GET /operator": 503,
   "GET /search": 503,
   "GET /status": 503,
   "GET /listings/{serviceId}": 503,

@@ -58,6 +58,7 @@ describe("the description of the API", () => {
         "/me/webhooks",
         "/me/listings",
         "/me/listings/{serviceId}",
+        "/operator",
         "/assets/{file}",
       ],
     ]);

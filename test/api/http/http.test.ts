@@ -51,6 +51,7 @@ const KEYLESS = [
     "GET /me/webhooks",
     "GET /me/listings",
     "GET /me/listings/{serviceId}",
+    "GET /operator",
     "GET /search",
     "GET /status",
     "GET /listings/{serviceId}",

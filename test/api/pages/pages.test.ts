@@ -86,7 +86,7 @@ describe("web pages", () => {
       assert.deepEqual(page.site, {
         publicUrl: "https://market.test",
         version: page.site.version,
-        assets: { ...files, owner: files },
+        assets: { ...files, owner: files, operator: files },
       });
     });
 

@@ -1,12 +1,13 @@
 import { isNetwork } from "./answers.ts";
 import type { ApiRequest } from "./answers.ts";
+import { OPERATOR } from "./operator-place.ts";
 import { isOwnerPath } from "./owner-place.ts";
 import { readSearch, searchAddress, searchRequest } from "./search.ts";
 import { WINDOWS } from "./windows.ts";
 
 /** The page at an address, and the API's answers that it needs. */
 export interface Route {
-  page: "market" | "search" | "listing" | "agent" | "deal" | "disputes" | "status" | "home";
+  page: "market" | "search" | "listing" | "agent" | "deal" | "disputes" | "status" | "home" | "operator";
   /** The canonical path and search. */
   address: string;
   /** The window of the market's figures, or the id in the path. */
@@ -36,6 +37,7 @@ export function routeOf(pathname: string, search: string): Route | undefined {
   if (pathname === "/status") return statusRoute();
   // All are served as one page, which asks in the browser for what belongs to a session.
   if (isOwnerPath(pathname)) return { page: "home", address: "/me", subject: "", requests: {} };
+  if (pathname === OPERATOR) return { page: "operator", address: OPERATOR, subject: "", requests: {} };
   return undefined;
 }
 
