@@ -24,6 +24,8 @@ import { chainPushRoutes } from "./push-route.ts";
 import type { ChainPushDeps } from "./push-route.ts";
 import { quarantineControl } from "./quarantine-control.ts";
 import type { QuarantineControl } from "./quarantine-control.ts";
+import { quarantineRoutes } from "./quarantine-routes.ts";
+import type { QuarantineDeps } from "./quarantine-routes.ts";
 import { recheckQueue } from "./recheck-queue.ts";
 import type { RecheckQueue } from "./recheck-queue.ts";
 import { WakeSignals } from "./wake-signals.ts";
@@ -98,7 +100,7 @@ const QUARANTINED_COUNTED = 1_000;
 
 /** Follows the events of the chains into copies, events and outbox. */
 export const chainFollowerModule = defineFeature({
-  routes: chainPushRoutes,
+  routes: [...chainPushRoutes, ...quarantineRoutes],
   timings: FOLLOWER_TIMINGS,
   create({ connection, chains, indexers, log, now, timings, transactions, ...options }: ChainFollowerModuleDeps) {
     const models = followerModels(connection);
@@ -162,7 +164,10 @@ export const chainFollowerModule = defineFeature({
     options.changes.on(models.quarantine, wakeForUpkeep);
     /** Wakes the followers of these networks in any process of the service. */
     const wake = (networks: readonly Network[]): Promise<void> => wakes.wake(networks);
-    const services: ChainPushDeps = { chainPush: { secret: options.pushSecret, clock: options.clock, wake } };
+    const services: ChainPushDeps & QuarantineDeps = {
+      chainPush: { secret: options.pushSecret, clock: options.clock, wake },
+      quarantine: quarantineControl(connection),
+    };
     return {
       services,
       loops: NETWORKS.map((network) => followers[network]),

@@ -1,6 +1,7 @@
 import type { Connection } from "mongoose";
 
 import type { Network } from "../../config/constants.ts";
+import { readPage } from "../../db/pages.ts";
 import { followerModels } from "./model.ts";
 import type { QuarantineRecord } from "./model.ts";
 import { AT_ONCE } from "./quarantine.ts";
@@ -21,10 +22,20 @@ export interface RetryOutcome {
   waiting: QuarantineRecord[];
 }
 
+/** Some quarantined escrows. */
+export interface QuarantinePage {
+  records: QuarantineRecord[];
+  next: string | null;
+}
+
 /** An operator's control over quarantined escrows. A worker's follower does the retrying. */
 export interface QuarantineControl {
   /** The selected escrows, oldest first. */
   list(selection: QuarantineSelection): Promise<QuarantineRecord[]>;
+  /** A page of them by id, and the id of its last one if there are more. */
+  page(options: { after: string | undefined; limit: number }): Promise<QuarantinePage>;
+  /** Makes an escrow due now. Null if it isn't in quarantine. */
+  retryNow(id: string): Promise<QuarantineRecord | null>;
   /** Makes these escrows due now. */
   retry(escrows: readonly QuarantineRecord[]): Promise<void>;
   /** The result for these escrows since `retry`. */
@@ -42,6 +53,16 @@ export function quarantineControl(connection: Connection): QuarantineControl {
         ...(escrowIds === undefined ? {} : { escrowId: { $in: [...escrowIds] } }),
       };
       return quarantine.find(filter).sort({ createdAt: 1, _id: 1 }).lean();
+    },
+
+    page({ after, limit }) {
+      const filter = after === undefined ? {} : { _id: { $gt: after } };
+      return readPage(quarantine, filter, { sort: { _id: 1 }, limit, hint: { _id: 1 } });
+    },
+
+    retryNow(id) {
+      const change = { $set: { retryAt: AT_ONCE } };
+      return quarantine.findOneAndUpdate({ _id: id }, change, { returnDocument: "after" }).lean();
     },
 
     async retry(escrows) {

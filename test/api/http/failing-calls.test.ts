@@ -17,6 +17,7 @@ import { faultyDatabase, faultyServer } from "../../fixtures/faults.ts";
 import type { FaultKind, FaultyRoute } from "../../fixtures/faults.ts";
 import { withMandate } from "../../fixtures/mandates.ts";
 import { sameOrigin, sessionBody, signIn } from "../../fixtures/page-session.ts";
+import { quarantinedEscrow } from "../../fixtures/quarantine.ts";
 import { keyRequestBody } from "../../fixtures/sign-in.ts";
 import { until } from "../../fixtures/until.ts";
 import { bodyCases } from "./body-cases.ts";
@@ -206,6 +207,10 @@ describe("a write while one of the calls that it waits for", () => {
       await api.request("POST", "/api/v1/appeals", { key, body: { decisionId, text: "It isn't so." } });
       const path = `/api/v1/admin/moderation/appeals/${decisionId}`;
       return ["POST", path, { ...AS_ADMIN, body: { text: "It is." } }];
+    },
+    "POST admin/quarantine/{id}": async () => {
+      const { id } = await quarantinedEscrow(api);
+      return ["POST", `/api/v1/admin/quarantine/${encodeURIComponent(id)}`, { ...AS_ADMIN, body: {} }];
     },
     "POST admin/disputes/{disputeId}/ruling": () => {
       const body = { outcome: "SellerPaid", rationale: "It was delivered" };

@@ -46,12 +46,14 @@ export interface LodgedAppeal {
 
 /** An escrow whose moves wait because one of them couldn't be applied. */
 export interface QuarantinedEscrow {
+  id: string;
   network: Network;
   escrowId: string;
   error: { name: string; message: string };
   attempts: number;
-  since: string;
-  retryAt: string;
+  at: string;
+  /** When a worker tries again; null for at once. */
+  retryAt: string | null;
 }
 
 /** A part that the service depends on. */

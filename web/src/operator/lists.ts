@@ -30,7 +30,8 @@ async function readPages<Item>(ask: AskAdmin, path: string, pages: number): Prom
   const items: Item[] = [];
   let nextCursor: string | null = null;
   for (let read = 0; read < pages; read += 1) {
-    const query = new URLSearchParams({ limit: String(PAGE), ...(nextCursor === null ? {} : { cursor: nextCursor }) });
+    const query = new URLSearchParams({ limit: String(PAGE) });
+    if (nextCursor !== null) query.set("cursor", nextCursor);
     const answer = await ask(`${path}${path.includes("?") ? "&" : "?"}${query.toString()}`);
     if (answer.status !== OK) return answer;
     const page = answer.body as { data: readonly Item[]; nextCursor: string | null };

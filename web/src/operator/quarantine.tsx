@@ -1,8 +1,8 @@
-import { networkName } from "../words/names.ts";
 import { Hash } from "../parts/hash.tsx";
 import { StrangersText } from "../parts/strangers-text.tsx";
 import { Time } from "../parts/time.tsx";
 import { counted } from "../words/amounts.ts";
+import { networkName } from "../words/names.ts";
 import { useAction } from "./acting.ts";
 import type { QuarantinedEscrow } from "./answers.ts";
 import { QUARANTINE } from "./api.ts";
@@ -20,18 +20,19 @@ export function QuarantineView() {
         A move of each of these escrows couldn't be applied, so its events wait. No money waits: the chain has it. A
         worker retries each by itself, after 5 seconds to an hour.
       </p>
-      <ListBody of={reading} name="Quarantined escrows, the first one first" empty="No escrow is in quarantine.">
-        {(escrow) => <Escrow key={`${escrow.network}:${escrow.escrowId}`} escrow={escrow} />}
+      <ListBody of={reading} name="Quarantined escrows" empty="No escrow is in quarantine.">
+        {(escrow) => <Escrow key={escrow.id} escrow={escrow} />}
       </ListBody>
     </>
   );
 }
 
-function Escrow({ escrow: { network, escrowId, error, attempts, since, retryAt } }: { escrow: QuarantinedEscrow }) {
+function Escrow({ escrow }: { escrow: QuarantinedEscrow }) {
+  const { id, network, escrowId, error, attempts, at, retryAt } = escrow;
   const { step, send } = useAction();
   const retry = () =>
     send<object>(
-      `${QUARANTINE}/${network}/${escrowId}`,
+      `${QUARANTINE}/${encodeURIComponent(id)}`,
       { method: "POST", body: {} },
       () => "A worker retries it now. Read again in a few seconds: if it is gone, it was applied.",
     );
@@ -45,7 +46,8 @@ function Escrow({ escrow: { network, escrowId, error, attempts, since, retryAt }
         <strong>{error.name}</strong>: <StrangersText text={error.message} />
       </p>
       <p class="aside">
-        {counted(attempts, "attempt")}, in quarantine since <Time at={since} />, next attempt <Time at={retryAt} />
+        {counted(attempts, "attempt")}, the first <Time at={at} />, the next{" "}
+        {retryAt === null ? "as soon as a worker gets to it" : <Time at={retryAt} />}
       </p>
       <div class="buttons">
         <button type="button" class="quiet" disabled={step.at === "sending"} onClick={() => void retry()}>
