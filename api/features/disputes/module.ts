@@ -20,6 +20,9 @@ import { DisputeStore } from "./dispute-store.ts";
 import { createAttachmentFetcher } from "./judging/attachments.ts";
 import { createJudge } from "./judging/judge.ts";
 import { disputeModel } from "./model.ts";
+import { OpenDisputes } from "./open-disputes.ts";
+import { openDisputeRoutes } from "./open-routes.ts";
+import type { OpenDisputeDeps } from "./open-routes.ts";
 import type { RulingProgress } from "./ports.ts";
 import { disputeRoutes } from "./routes.ts";
 import type { DisputeDeps } from "./routes.ts";
@@ -79,7 +82,7 @@ const OVERDUE_SECONDS = 600;
 
 /** Disputes: the parties' submissions, the ruling, and sending it to the chain. */
 export const disputesModule = defineFeature({
-  routes: disputeRoutes,
+  routes: [...disputeRoutes, ...openDisputeRoutes],
   timings: DISPUTE_TIMINGS,
   create({
     connection,
@@ -148,7 +151,8 @@ export const disputesModule = defineFeature({
     options.changes.on(sending.model, () => {
       for (const loop of sending.loops) loop.wake();
     });
-    const services: DisputeDeps = {
+    const services: DisputeDeps & OpenDisputeDeps = {
+      openDisputes: new OpenDisputes({ disputes, sending }),
       disputes: new DisputeService({ disputes, store: disputeStore, reader, chains, progress, now }),
       adminRuling: createAdminRuling({ disputes, transactions, evaluator, store, progress, chains, chainTimes, now }),
     };

@@ -74,6 +74,35 @@ describe("an admin's ruling", () => {
     });
   }
 
+  /** An open dispute as an operator reads it. */
+  const openDispute = async (disputeId: string) => {
+    const { status, body, text } = await court.api.request(
+      "GET",
+      "/api/v1/admin/disputes?network=base-sepolia&limit=100",
+      AS_ADMIN,
+    );
+    assert.strictEqual(status, 200, text);
+    return (body.data as { disputeId: string; [field: string]: any }[]).find((one) => one.disputeId === disputeId);
+  };
+
+  it("replaces the system's that is held, and the list of open disputes says what holds it", async () => {
+    const deal = await court.disputed();
+    const opened = await openDispute(deal.disputeId);
+    assert.include(opened, { transactionId: deal.transactionId, attempts: 0, lastError: null, ruling: null });
+    await court.complete(deal);
+    const held = await until("the system's ruling is held", async () => {
+      const found = await openDispute(deal.disputeId);
+      return found?.["ruling"]?.state === "held" && found["ruling"];
+    });
+    assert.include(held, { ruledBy: "system", outcome: "SellerPaid", problem: "no_key" });
+    assert.strictEqual((await rule(deal.disputeId)).status, 202);
+    await court.until("resolved", deal);
+    await until("the list has it no longer", async () => (await openDispute(deal.disputeId)) === undefined);
+    assertInvalid(await court.api.request("GET", "/api/v1/admin/disputes", AS_ADMIN), "query.network");
+    const asAgent = { key: court.buyer.apiKey };
+    assertError(await court.api.request("GET", "/api/v1/admin/disputes", asAgent), 401, "invalid_api_key");
+  });
+
   it("[D8] two admins at once rule once", async () => {
     const deal = await court.disputed();
     const other = { outcome: "BuyerRefund", rationale: "Nothing was usable." };

@@ -56,6 +56,19 @@ export interface QuarantinedEscrow {
   retryAt: string | null;
 }
 
+/** A dispute that is open on chain. */
+export interface OpenDispute {
+  disputeId: string;
+  network: Network;
+  escrowId: string;
+  evidenceEndsAt: string;
+  /** Failed attempts to rule. */
+  attempts: number;
+  lastError: string | null;
+  /** On its way to the chain; null before the ruling. */
+  ruling: { ruledBy: string; outcome: string; state: string; problem: string | null; since: string } | null;
+}
+
 /** A part that the service depends on. */
 export interface Probed {
   ok: boolean;

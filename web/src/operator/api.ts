@@ -1,7 +1,7 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 
-import type { Answer } from "../data/answers.ts";
+import type { Answer, Network } from "../data/answers.ts";
 import { send } from "../data/refresh.ts";
 
 /** A call with the admin key. */
@@ -34,6 +34,11 @@ export const DECISIONS = `${ADMIN}/moderation`;
 export const REPORTS = `${ADMIN}/moderation/reports`;
 export const APPEALS = `${ADMIN}/moderation/appeals`;
 export const QUARANTINE = `${ADMIN}/quarantine`;
+
+/** The list of a network's open disputes. */
+export function openDisputesPath(network: Network): string {
+  return `${ADMIN}/disputes?network=${network}`;
+}
 
 /** The call that sets an agent's KYA level. */
 export function levelPath(agentId: string): string {

@@ -34,9 +34,10 @@ async function readPages<Item>(ask: AskAdmin, path: string, pages: number): Prom
     if (nextCursor !== null) query.set("cursor", nextCursor);
     const answer = await ask(`${path}${path.includes("?") ? "&" : "?"}${query.toString()}`);
     if (answer.status !== OK) return answer;
-    const page = answer.body as { data: readonly Item[]; nextCursor: string | null };
+    const page = answer.body as { data: readonly Item[]; nextCursor?: string | null };
     items.push(...page.data);
-    nextCursor = page.nextCursor;
+    // A list without pages has no cursor.
+    nextCursor = page.nextCursor ?? null;
     if (nextCursor === null) break;
   }
   return { items, nextCursor, readAt: Date.now() };

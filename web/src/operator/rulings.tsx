@@ -1,72 +1,114 @@
 import { useState } from "preact/hooks";
 
 import { NETWORKS } from "../data/answers.ts";
-import { Notice } from "../parts/notice.tsx";
+import type { Network } from "../data/answers.ts";
+import { useNow } from "../parts/browser.ts";
+import { Hash } from "../parts/hash.tsx";
+import { StrangersText } from "../parts/strangers-text.tsx";
+import { Time } from "../parts/time.tsx";
 import { counted } from "../words/amounts.ts";
 import { networkName } from "../words/names.ts";
-import { duration } from "../words/times.ts";
+import { OUTCOMES } from "../words/states.ts";
 import { useAction } from "./acting.ts";
-import type { NetworkReadiness } from "./answers.ts";
-import { rulingPath } from "./api.ts";
+import type { OpenDispute } from "./answers.ts";
+import { openDisputesPath, rulingPath } from "./api.ts";
 import { Choice, IdField, Outcome, TextField, textOf } from "./form-parts.tsx";
-import { ReadyNotice } from "./ready-notice.tsx";
-import { useReady } from "./ready.ts";
+import { ListBody, ListHead } from "./list-parts.tsx";
+import { useList } from "./lists.ts";
 import { problemWords } from "./words.ts";
 
 const RATIONALE_LENGTH = 5_000;
 const WHOLE = 100;
+const OFTEN_MS = 10_000;
 
-/** What waits for the chain, and the form of an admin's ruling. */
+/** The open disputes of a network with what holds their rulings, and the form of an admin's ruling. */
 export function RulingsView() {
-  const ready = useReady();
+  const [network, setNetwork] = useState<Network>("base-sepolia");
+  const [disputeId, setDisputeId] = useState("");
+  const reading = useList<OpenDispute>(openDisputesPath(network));
   return (
     <>
-      <div class="title">
-        <h1>Rulings</h1>
+      <ListHead title="Rulings" of={reading} />
+      <div class="buttons" role="group" aria-label="Network">
+        {NETWORKS.map((one) => (
+          <button
+            key={one}
+            type="button"
+            class="quiet"
+            aria-pressed={one === network}
+            onClick={() => {
+              setNetwork(one);
+            }}
+          >
+            {networkName(one)}
+          </button>
+        ))}
       </div>
       <div class="beside">
-        <div>
-          <ReadyNotice of={ready} />
-          {ready.data !== undefined &&
-            NETWORKS.map((network) => (
-              <Delays key={network} name={networkName(network)} disputes={ready.data?.networks[network].disputes ?? null} />
-            ))}
-        </div>
-        <RulingForm />
+        <ListBody
+          of={reading}
+          name={`Open disputes on ${networkName(network)}, the most urgent first`}
+          empty={`No dispute is open on ${networkName(network)}.`}
+        >
+          {(dispute) => <Open key={dispute.disputeId} dispute={dispute} onRule={setDisputeId} />}
+        </ListBody>
+        {/* Another dispute is another form. */}
+        <RulingForm key={disputeId} disputeId={disputeId} onRuled={reading.refresh} />
       </div>
     </>
   );
 }
 
-/** Overdue and held rulings of a network. */
-function Delays({ name, disputes }: { name: string; disputes: NetworkReadiness["disputes"] }) {
-  if (disputes === null) return <Notice tone="care">The rulings of {name} can't be counted at the moment.</Notice>;
-  const held = Object.entries(disputes.held).filter(([, count]) => count > 0);
+/** An open dispute, and why its ruling isn't on chain. */
+function Open({ dispute, onRule }: { dispute: OpenDispute; onRule: (disputeId: string) => void }) {
+  const { disputeId, network, escrowId, evidenceEndsAt, attempts, lastError, ruling } = dispute;
+  const now = useNow(OFTEN_MS) ?? 0;
+  const isOver = Date.parse(evidenceEndsAt) <= now;
   return (
-    <section class="panel" aria-label={name}>
-      <h2>{name}</h2>
+    <li class="panel">
+      <h2>
+        Dispute <Hash value={disputeId} what="the dispute's id" />
+      </h2>
       <p>
-        {disputes.overdue === 0
-          ? "No ruling is overdue."
-          : `${counted(disputes.overdue, "ruling is", "rulings are")} overdue: not on chain ten minutes after the time for evidence.`}
-        {disputes.oldestSeconds !== null && ` That of the oldest one ended ${duration(disputes.oldestSeconds)} ago.`}
+        {isOver ? "The time for evidence ended" : "The time for evidence ends"} <Time at={evidenceEndsAt} />.{" "}
+        {ruling === null ? "It has no ruling yet." : rulingWords(ruling)}
       </p>
-      {held.length === 0 ? (
-        <p>No ruling is held.</p>
-      ) : (
-        <dl class="facts">
-          {held.map(([problem, count]) => [
-            <dt key={problem}>
-              <code>{problem}</code>
-            </dt>,
-            <dd key={`${problem}-words`}>
-              {counted(count, "ruling", "rulings")}. {problemWords(problem)}
-            </dd>,
-          ])}
-        </dl>
+      {ruling !== null && ruling.problem !== null && (
+        <p>
+          <code>{ruling.problem}</code>: {problemWords(ruling.problem)}
+        </p>
       )}
-    </section>
+      {attempts > 0 && (
+        <p class="words">
+          {counted(attempts, "attempt")} to rule failed
+          {lastError !== null && (
+            <>
+              , the last with: <StrangersText text={lastError} />
+            </>
+          )}
+        </p>
+      )}
+      <p class="links">
+        <a href={`/deals/${escrowId}?network=${network}`}>Its deal</a>
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => {
+            onRule(disputeId);
+          }}
+        >
+          Rule it
+        </button>
+      </p>
+    </li>
   );
+}
+
+/** What became of a ruling. */
+function rulingWords({ ruledBy, outcome, state }: NonNullable<OpenDispute["ruling"]>): string {
+  const who = ruledBy === "admin" ? "An admin's ruling" : "The ruling";
+  const where = state === "held" ? "is held" : `isn't final on chain (${state})`;
+  return `${who} ${OUTCOMES[outcome] ?? outcome} ${where}.`;
 }
 
 /** Reads the shares of a form: only `Split` has any. */
@@ -77,17 +119,18 @@ function sharesOf(form: HTMLFormElement): { buyerPercent?: number; sellerPercent
   return { buyerPercent, sellerPercent: WHOLE - buyerPercent };
 }
 
-function RulingForm() {
+function RulingForm({ disputeId: first, onRuled }: { disputeId: string; onRuled: () => void }) {
   const [outcome, setOutcome] = useState("BuyerRefund");
   const { step, send } = useAction();
   const submit = async (form: HTMLFormElement) => {
     const disputeId = textOf(form, "disputeId");
     const body = { outcome, ...sharesOf(form), rationale: textOf(form, "rationale") };
-    await send<object>(
+    const ruled = await send<object>(
       rulingPath(disputeId),
       { method: "POST", body },
       () => "The ruling is stored. A worker puts it on chain with the admin resolver's key.",
     );
+    if (ruled !== undefined) onRuled();
   };
   return (
     <form
@@ -99,8 +142,8 @@ function RulingForm() {
       }}
     >
       <h2 id="rule">Rule as admin</h2>
-      <p class="aside">Only while a dispute has no ruling: the first one counts.</p>
-      <IdField name="disputeId" label="Id of the dispute" />
+      <p class="aside">Only while a dispute has no ruling, or one of the system that is held and not signed.</p>
+      <IdField name="disputeId" label="Id of the dispute" value={first} />
       <Choice
         name="outcome"
         label="Outcome"
