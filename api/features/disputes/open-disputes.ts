@@ -50,9 +50,8 @@ export class OpenDisputes {
       // The projection leaves out a ruling that is null.
       const ruling = dispute.ruling as Ruling | null | undefined;
       const sent = progress.get(dispute._id);
-      const { ruledBy, outcome } = ruling ?? {};
-      const isRuled = ruledBy !== undefined && outcome !== undefined && sent !== undefined;
-      return { dispute, ruling: isRuled ? { ruledBy, outcome, ...sent } : null };
+      if (ruling == null || sent === undefined) return { dispute, ruling: null };
+      return { dispute, ruling: { ...sent, ruledBy: ruling.ruledBy, outcome: ruling.outcome } };
     });
   }
 }

@@ -169,7 +169,8 @@ describe("web pages", () => {
     });
 
     it("show an unknown address to a browser as a page, and to programs as data", async () => {
-      for (const path of ["/nothing-here", "/agents", "/listings/no-page"]) {
+      // This service has no admin key, and so no operator's page.
+      for (const path of ["/nothing-here", "/agents", "/listings/no-page", "/operator"]) {
         const answer = await ask(path, BROWSER);
         assert.deepEqual([answer.status, await answer.text()], [404, "problem 404 undefined"], path);
         assert.match(answer.headers.get("content-type") ?? "", /^text\/html/);

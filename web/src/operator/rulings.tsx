@@ -63,6 +63,7 @@ export function RulingsView() {
 function Open({ dispute, onRule }: { dispute: OpenDispute; onRule: (disputeId: string) => void }) {
   const { disputeId, network, escrowId, evidenceEndsAt, attempts, lastError, ruling } = dispute;
   const now = useNow(OFTEN_MS) ?? 0;
+  // By this machine's clock: the chain's may be some seconds apart.
   const isOver = Date.parse(evidenceEndsAt) <= now;
   return (
     <li class="panel">
