@@ -2,7 +2,15 @@
 export const OPERATOR = "/operator";
 
 /** What the operator's page can show. */
-export const OPERATOR_VIEWS = ["overview", "quarantine", "reports", "appeals", "decisions", "levels", "rulings"] as const;
+export const OPERATOR_VIEWS = [
+  "overview",
+  "quarantine",
+  "reports",
+  "appeals",
+  "decisions",
+  "levels",
+  "rulings",
+] as const;
 export type OperatorView = (typeof OPERATOR_VIEWS)[number];
 
 /** What the operator can do about a listing or an agent. */
@@ -17,7 +25,7 @@ export interface OperatorPlace {
   view: OperatorView;
   /** What the form of decisions begins with; null for an empty one. */
   subject: { type: SubjectType; id: string } | null;
-  /** `restore` only with a subject that may be one of both. */
+  /** What the form of decisions begins with. */
   action: Action;
 }
 

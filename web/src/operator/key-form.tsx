@@ -61,8 +61,8 @@ export function KeyForm({ why, onKey }: { why: string | undefined; onKey: (key: 
         </Notice>
       )}
       <p class="aside">
-        The key stays in this tab's memory and nowhere else. It is forgotten when you leave or reload the page, and after
-        30 minutes without use.
+        The key stays in this tab's memory and nowhere else. It is forgotten when you leave or reload the page, and
+        after 30 minutes without use.
       </p>
     </div>
   );
