@@ -45,6 +45,8 @@ async function read<Body>(path: string, body: z.ZodType<Body>): Promise<Body> {
 /** Pages by the name of their pictures. One that needs a listing or a dispute is left out where nothing is listed or disputed. */
 async function pagesOf(): Promise<Record<string, string>> {
   const [newest] = (await read("/api/v1/market/listings?limit=1", listingsAnswer)).data;
+  // A service without an admin key has no such page.
+  const hasOperator = (await fetch(`${origin}/operator`)).ok;
   const [disputed] = (await read("/api/v1/market/disputes?limit=1", disputesAnswer)).data;
   return {
     market: "/",
@@ -56,6 +58,7 @@ async function pagesOf(): Promise<Record<string, string>> {
     guides: "/guides",
     guide: "/guides/deals",
     "sign-in": "/me",
+    ...(hasOperator && { operator: "/operator" }),
     "no-page": "/no/page",
   };
 }

@@ -17,7 +17,7 @@ const LEFT_OUT: readonly [RegExp, string][] = [
   [/^GET \/api\/v1\/events(\/stream)? query\.after /, "only the caller's own events are accepted"],
   [/ path\.\w+ minLength$/, EMPTY],
   [
-    /^(POST|PATCH) .*(register|auth\/keys|payment-method|kya|developer\/\w+|services|services\/\{id\}|discover|checkout|fund|deliver|disputes|evidence|settlement|ruling|memory|memory\/\w+|webhooks|webhooks\/\{webhookId\}|redeliver|redeliver-missed|ping|messages|messages\/\{id\}|subscribe|webhook|fractal|approvals\/\{id\}|agents\/erc8004|reports|appeals|admin\/moderation|reports\/\{id\}|appeals\/\{decisionId\}) header\./,
+    /^(POST|PATCH) .*(register|auth\/keys|payment-method|kya|developer\/\w+|services|services\/\{id\}|discover|checkout|fund|deliver|disputes|evidence|settlement|ruling|memory|memory\/\w+|webhooks|webhooks\/\{webhookId\}|redeliver|redeliver-missed|ping|messages|messages\/\{id\}|subscribe|webhook|fractal|approvals\/\{id\}|agents\/erc8004|reports|appeals|admin\/moderation|reports\/\{id\}|appeals\/\{decisionId\}|quarantine\/\{id\}) header\./,
     LATE,
   ],
   [/^DELETE \/api\/v1\/auth\/keys header\./, "each call ends its key; the header is read like everywhere else"],

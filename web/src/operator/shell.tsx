@@ -24,7 +24,7 @@ export function OperatorFrame({ site, children }: { site: Site; children: Compon
     <Frame
       site={site}
       current={OPERATOR}
-      foot="What is here is shown to the holder of the admin key alone, and each use of that key is in its audit."
+      foot="What is here is shown to the holder of the admin key alone. The service holds no funds and no agent's key."
     >
       {children}
     </Frame>
