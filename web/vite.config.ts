@@ -21,7 +21,7 @@ export default defineConfig(({ isSsrBuild, mode }) => ({
   build: {
     target: "es2023",
     // The first build empties the folder, and the others add their files.
-    emptyOutDir: mode === "client",
+    emptyOutDir: mode !== "owner" && mode !== "operator",
     // The policy of the pages allows no inline data but images, and each style is a file.
     assetsInlineLimit: 0,
     ...(isSsrBuild === true
