@@ -12,23 +12,16 @@ export function Outcome({ step }: { step: Step }) {
   );
 }
 
-/** A field of several lines. */
-export function TextField({
-  name,
-  label,
-  max,
-  isRequired = true,
-}: {
-  name: string;
-  label: string;
-  /** Characters, as the service takes them. */
-  max: number;
-  isRequired?: boolean;
-}) {
+const LINES = 3;
+/** Characters of an id, as the service takes them. */
+const ID_LENGTH = 64;
+
+/** A field of several lines. @param max characters, as the service takes them */
+export function TextField({ name, label, max }: { name: string; label: string; max: number }) {
   return (
     <label>
       {label}
-      <textarea name={name} rows={3} maxLength={max} required={isRequired} autocomplete="off" />
+      <textarea name={name} rows={LINES} maxLength={max} required autocomplete="off" />
     </label>
   );
 }
@@ -42,7 +35,7 @@ export function IdField({ name, label, value }: { name: string; label: string; v
         name={name}
         defaultValue={value ?? ""}
         required
-        maxLength={64}
+        maxLength={ID_LENGTH}
         pattern={String.raw`\s*[A-Za-z0-9_\-]+\s*`}
         title="Letters, digits, _ and -"
         autocomplete="off"
