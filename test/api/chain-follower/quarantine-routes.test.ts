@@ -59,7 +59,7 @@ describe("the routes of the quarantine", () => {
   it("make an escrow due at once, however often they are asked", async () => {
     const { id } = await quarantinedEscrow(api);
     for (const time of ["first", "second"]) {
-      const answer = await api.request("POST", `${QUARANTINE}/${encodeURIComponent(id)}`, AS_ADMIN);
+      const answer = await api.request("POST", `${QUARANTINE}/${encodeURIComponent(id)}`, { ...AS_ADMIN, body: {} });
       assert.deepEqual([answer.status, answer.body.data?.id, answer.body.data?.retryAt], [202, id, null], time);
     }
     const stored = await api.container.features.chainFollower.models.quarantine.findById(id).lean();
@@ -69,12 +69,13 @@ describe("the routes of the quarantine", () => {
   });
 
   it("refuse what isn't in quarantine, other parameters, and everybody without the key", async () => {
-    assertError(await api.request("POST", `${QUARANTINE}/base:0x12`, AS_ADMIN), 404, "not_found");
+    const unknown = `${QUARANTINE}/base:0x12`;
+    assertError(await api.request("POST", unknown, { ...AS_ADMIN, body: {} }), 404, "not_found");
     assertInvalid(await api.request("GET", `${QUARANTINE}?limit=101`, AS_ADMIN), "query.limit");
     assertInvalid(await api.request("GET", `${QUARANTINE}?cursor=nonsense`, AS_ADMIN), "query.cursor");
     assertInvalid(await api.request("GET", `${QUARANTINE}?network=base`, AS_ADMIN), "query.network");
     assertError(await api.request("GET", QUARANTINE), 401, "invalid_api_key");
     const { apiKey } = await api.registerAgent();
-    assertError(await api.request("POST", `${QUARANTINE}/base:0x12`, { key: apiKey }), 401, "invalid_api_key");
+    assertError(await api.request("POST", unknown, { key: apiKey, body: {} }), 401, "invalid_api_key");
   });
 });
