@@ -173,10 +173,7 @@ describe("what an operator reads", () => {
       { path: "body.reason", message: "Unknown" },
     ];
     const words = refused(400, { code: "validation_error", error: "Invalid", details });
-    assert.strictEqual(
-      words,
-      "The service doesn't take that: body.text: Must not be blank; body.reason: Unknown.",
-    );
+    assert.strictEqual(words, "The service doesn't take that: body.text: Must not be blank; body.reason: Unknown.");
     assert.strictEqual(refused(409, { code: "new", error: "So\u202e it is." }), "The service refuses: So it is.");
   });
 

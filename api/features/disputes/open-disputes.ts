@@ -17,6 +17,9 @@ export interface OpenDispute {
   ruling: (Pick<Ruling, "ruledBy" | "outcome"> & SendingProgress) | null;
 }
 
+/** A dispute as it is read. The projection leaves out a ruling that is null. */
+type FoundDispute = OpenDispute["dispute"] & { ruling?: Pick<Ruling, "ruledBy" | "outcome"> | null };
+
 /** Without what the parties said, which may be long. */
 const FIELDS = {
   transactionId: 1,
@@ -44,12 +47,11 @@ export class OpenDisputes {
       .find({ network, isOpen: true }, FIELDS, { hint: { network: 1, evidenceEndsAt: 1 } })
       .sort({ evidenceEndsAt: 1 })
       .limit(limit)
-      .lean();
+      .lean<FoundDispute[]>();
     const progress = await sending.readStates(found.map(({ _id }) => _id));
     return found.map((dispute): OpenDispute => {
-      // The projection leaves out a ruling that is null.
-      const ruling = dispute.ruling as Ruling | null | undefined;
       const sent = progress.get(dispute._id);
+      const { ruling } = dispute;
       if (ruling == null || sent === undefined) return { dispute, ruling: null };
       return { dispute, ruling: { ...sent, ruledBy: ruling.ruledBy, outcome: ruling.outcome } };
     });

@@ -26,7 +26,7 @@ describe("the routes of the quarantine", () => {
   async function list(query = ""): Promise<{ data: Quarantined[]; nextCursor: string | null }> {
     const answer = await api.request("GET", `${QUARANTINE}${query}`, AS_ADMIN);
     assert.strictEqual(answer.status, 200, answer.text);
-    return answer.body as { data: Quarantined[]; nextCursor: string | null };
+    return answer.body;
   }
 
   it("list every escrow with its error, page by page", async () => {

@@ -18,7 +18,8 @@ export const ACTIONS = ["hide", "suspend", "restore"] as const;
 export type Action = (typeof ACTIONS)[number];
 
 /** What a decision can be about. */
-export type SubjectType = "listing" | "agent";
+const SUBJECT_TYPES = ["listing", "agent"] as const;
+export type SubjectType = (typeof SUBJECT_TYPES)[number];
 
 /** What the operator's page shows. */
 export interface OperatorPlace {
@@ -36,9 +37,9 @@ const DEFAULT_ACTION = "hide";
 export function operatorPlaceOf(search: string): OperatorPlace {
   const query = new URLSearchParams(search);
   const view = OPERATOR_VIEWS.find((one) => one === query.get("view")) ?? "overview";
-  const [type, id] = [query.get("type"), query.get("id") ?? ""];
-  const isSubject = (type === "listing" || type === "agent") && ID.test(id);
-  const subject = isSubject ? { type, id } : null;
+  const type = SUBJECT_TYPES.find((one) => one === query.get("type"));
+  const id = query.get("id") ?? "";
+  const subject = type !== undefined && ID.test(id) ? { type, id } : null;
   const asked = ACTIONS.find((one) => one === query.get("action"));
   return { view, subject, action: actionFor(asked, subject?.type) };
 }
