@@ -30,7 +30,7 @@ describe("the routes of the quarantine", () => {
   }
 
   it("list every escrow with its error, page by page", async () => {
-    assert.deepEqual(await list(), { success: true, data: [], nextCursor: null } as object);
+    assert.deepEqual(await list(), { success: true, data: [], nextCursor: null });
     const made = [await quarantinedEscrow(api), await quarantinedEscrow(api), await quarantinedEscrow(api)];
     const ids = made.map(({ id }) => id).sort();
     const { data } = await list();
