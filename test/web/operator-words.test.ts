@@ -1,7 +1,7 @@
 // What an operator's page holds, and says about the parts of the service.
 import { assert } from "chai";
 
-import { decideAddress, operatorPlaceOf, viewAddress } from "../../web/src/data/operator-place.ts";
+import { decideAddress, operatorPlaceOf, rulingsAddress, viewAddress } from "../../web/src/data/operator-place.ts";
 import type { NetworkReadiness, Readiness } from "../../web/src/operator/answers.ts";
 import { HeldKey, IDLE_MS } from "../../web/src/operator/held-key.ts";
 import { needsOf } from "../../web/src/operator/needs.ts";
@@ -51,7 +51,8 @@ describe("the operator's key in a tab", () => {
 
 describe("the address of the operator's page", () => {
   it("names the view, and the subject that a decision is about", () => {
-    assert.deepEqual(operatorPlaceOf(""), { view: "overview", subject: null, action: "hide" });
+    const nothing = { view: "overview", subject: null, action: "hide", network: "base-sepolia" };
+    assert.deepEqual<object>(operatorPlaceOf(""), nothing);
     assert.deepEqual(operatorPlaceOf(new URL(`https://m.test${viewAddress("appeals")}`).search).view, "appeals");
     assert.strictEqual(viewAddress("overview"), "/operator");
     const address = decideAddress("agent", "agt_1", "restore");
@@ -60,7 +61,10 @@ describe("the address of the operator's page", () => {
       view: "decisions",
       subject: { type: "agent", id: "agt_1" },
       action: "restore",
+      network: "base-sepolia",
     });
+    const rulings = operatorPlaceOf(new URL(`https://m.test${rulingsAddress("base")}`).search);
+    assert.deepEqual([rulings.view, rulings.network], ["rulings", "base"]);
   });
 
   it("says what can be done to its subject, whatever it asks for, and leaves out what isn't known", () => {
@@ -72,6 +76,7 @@ describe("the address of the operator's page", () => {
       assert.strictEqual(operatorPlaceOf(query).subject, null, query);
     }
     assert.strictEqual(operatorPlaceOf("?view=secrets").view, "overview");
+    assert.strictEqual(operatorPlaceOf("?view=rulings&network=mars").network, "base-sepolia");
   });
 });
 
@@ -99,7 +104,7 @@ describe("what needs an operator now", () => {
     outbox: { waiting: 0, oldestSeconds: null },
     ...fields,
   });
-  const said = (state: Readiness) => needsOf(state).map(({ what, view }) => [what, view]);
+  const said = (state: Readiness) => needsOf(state).map(({ what, to }) => [what, to]);
 
   it("is nothing while every part works", () => {
     assert.deepEqual(said(readiness()), []);
@@ -108,7 +113,7 @@ describe("what needs an operator now", () => {
   });
 
   it("names each part that doesn't, and where to go", () => {
-    const cases: [Readiness, what: string, view: string | null][] = [
+    const cases: [Readiness, what: string, to: string | null][] = [
       [readiness({ database: { ok: false, error: "TimeoutError" } }), "The database doesn't answer", null],
       [readiness({ search: { ok: false } }), "The search doesn't follow the listings", null],
       [
@@ -131,20 +136,20 @@ describe("what needs an operator now", () => {
       [
         readiness({}, { follower: { block: 1, lagSeconds: 60, quarantined: 1 } }),
         "1 escrow is in quarantine on Base",
-        "quarantine",
+        "/operator?view=quarantine",
       ],
       [
         readiness({}, { disputes: { overdue: 2, oldestSeconds: 700, held: {} } }),
         "2 rulings are overdue on Base",
-        "rulings",
+        "/operator?view=rulings&network=base",
       ],
       [
         readiness({}, { disputes: { overdue: 0, oldestSeconds: null, held: { no_ether: 3 } } }),
         "3 rulings are held on Base: no_ether",
-        "rulings",
+        "/operator?view=rulings&network=base",
       ],
     ];
-    for (const [state, what, view] of cases) assert.deepEqual(said(state), [[what, view]]);
+    for (const [state, what, to] of cases) assert.deepEqual(said(state), [[what, to]]);
   });
 
   it("has the keeper's moves that are held, and its cap from four fifths on", () => {

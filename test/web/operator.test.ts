@@ -9,6 +9,7 @@ import { openBrowser, openPage } from "../fixtures/browser.ts";
 import type { WatchedPage } from "../fixtures/browser.ts";
 import { listService } from "../fixtures/deals.ts";
 import { AS_ADMIN } from "../fixtures/environment.ts";
+import { heldRuling } from "../fixtures/held-ruling.ts";
 import { moderationCalls } from "../fixtures/moderation.ts";
 import { buildPages } from "../fixtures/page-bundle.ts";
 import { assertAccessible, assertShown, DESKTOP, isAlive } from "../fixtures/page-checks.ts";
@@ -249,6 +250,31 @@ describe("the operator's page in a browser", () => {
     assert.strictEqual(listed.find((one) => one.id === id)?.retryAt, null);
     await page.getByRole("button", { name: "Read again" }).click();
     await escrow.getByText("as soon as a worker gets to it").waitFor();
+    await close();
+    assert.deepEqual(faults, []);
+  });
+
+  it("marks a dispute whose ruling is overdue, says what holds it, and fills the form of an admin's ruling", async () => {
+    const { disputeId } = await heldRuling(api, HOSTILE);
+    const { page, faults, close } = await open();
+    await give(page, ADMIN_KEY);
+    await page.getByRole("link", { name: "1 ruling is held on Base Sepolia: no_ether" }).click();
+    await heading(page, "Rulings");
+    const dispute = page.locator("li").filter({ has: page.getByText("Overdue", { exact: true }) });
+    const text = await dispute.innerText();
+    for (const part of ["for the buyer is held", "The wallet can't pay for gas. Send it ether.", SHOWN]) {
+      assert.include(text, part);
+    }
+    assert.strictEqual(await dispute.locator("img").count(), 0);
+    await dispute.getByRole("button", { name: "Rule it" }).click();
+    const form = page.getByRole("form", { name: "Rule as admin" });
+    await until("the form has the dispute", async () => {
+      return (await form.getByLabel("Id of the dispute").inputValue()) === disputeId;
+    });
+    await assertShown(page, "/operator, with a held ruling");
+    await page.getByRole("link", { name: "Base", exact: true }).click();
+    await page.getByText("No dispute is open on Base.").waitFor();
+    assert.strictEqual(await form.getByLabel("Id of the dispute").inputValue(), "");
     await close();
     assert.deepEqual(faults, []);
   });

@@ -19,6 +19,7 @@ const rulingOutput = z
     outcome: z.enum(DISPUTE_OUTCOMES),
     state: z.enum(SENDING_STATES),
     problem: z.string().nullable().meta({ description: "What keeps it from the chain (docs/operating/sending.md)" }),
+    detail: z.string().nullable().meta({ description: "Facts about the problem" }),
     since: timestampOutput.meta({ description: "When state or problem last changed" }),
   })
   .meta({ id: "WaitingRuling" });
@@ -54,6 +55,7 @@ function present({ dispute, ruling }: OpenDispute): z.input<typeof openDisputeOu
             outcome: ruling.outcome,
             state: ruling.state,
             problem: ruling.problem,
+            detail: ruling.detail,
             since: ruling.since.toISOString(),
           },
   };

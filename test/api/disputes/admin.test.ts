@@ -95,6 +95,7 @@ describe("an admin's ruling", () => {
       return found?.["ruling"]?.state === "held" && found["ruling"];
     });
     assert.include(held, { ruledBy: "system", problem: "no_key" });
+    assert.match(held.detail, /key/);
     assert.strictEqual((await rule(deal.disputeId)).status, 202);
     await court.until("resolved", deal);
     await until("the list has it no longer", async () => (await openDispute(deal.disputeId)) === undefined);

@@ -1,3 +1,6 @@
+import { NETWORKS } from "./answers.ts";
+import type { Network } from "./answers.ts";
+
 /** The path of the operator's page. What it shows is in the query, so that the server has one page to serve. */
 export const OPERATOR = "/operator";
 
@@ -28,10 +31,13 @@ export interface OperatorPlace {
   subject: { type: SubjectType; id: string } | null;
   /** What the form of decisions begins with. */
   action: Action;
+  /** The network whose disputes are shown. */
+  network: Network;
 }
 
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
 const DEFAULT_ACTION = "hide";
+const DEFAULT_NETWORK: Network = "base-sepolia";
 
 /** What the operator's page at an address shows. What isn't known is left out. */
 export function operatorPlaceOf(search: string): OperatorPlace {
@@ -41,7 +47,12 @@ export function operatorPlaceOf(search: string): OperatorPlace {
   const id = query.get("id") ?? "";
   const subject = type !== undefined && ID.test(id) ? { type, id } : null;
   const asked = ACTIONS.find((one) => one === query.get("action"));
-  return { view, subject, action: actionFor(asked, subject?.type) };
+  return {
+    view,
+    subject,
+    action: actionFor(asked, subject?.type),
+    network: NETWORKS.find((one) => one === query.get("network")) ?? DEFAULT_NETWORK,
+  };
 }
 
 /** A listing is hidden and an agent suspended; either is restored. */
@@ -54,6 +65,11 @@ function actionFor(asked: Action | undefined, type: SubjectType | undefined): Ac
 /** The address of a view. */
 export function viewAddress(view: OperatorView): string {
   return view === "overview" ? OPERATOR : `${OPERATOR}?view=${view}`;
+}
+
+/** The address of the open disputes of a network. */
+export function rulingsAddress(network: Network): string {
+  return `${viewAddress("rulings")}&network=${network}`;
 }
 
 /** The address of the decisions, with the form filled in for a subject. */

@@ -66,7 +66,15 @@ export interface OpenDispute {
   attempts: number;
   lastError: string | null;
   /** On its way to the chain; null before the ruling. */
-  ruling: { ruledBy: string; outcome: string; state: string; problem: string | null; since: string } | null;
+  ruling: {
+    ruledBy: string;
+    outcome: string;
+    state: string;
+    problem: string | null;
+    /** Facts about the problem. */
+    detail: string | null;
+    since: string;
+  } | null;
 }
 
 /** A part that the service depends on. */

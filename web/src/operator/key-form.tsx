@@ -46,7 +46,8 @@ export function KeyForm({ why, onKey }: { why: string | undefined; onKey: (key: 
         <form class="panel form" autocomplete="off" onSubmit={submit}>
           <label>
             Admin key
-            <input ref={input} type="password" required autocomplete="off" spellcheck={false} />
+            {/* Browsers offer to store a password whose field is "off", but not a code. */}
+            <input ref={input} type="password" required autocomplete="one-time-code" spellcheck={false} />
           </label>
           <div class="buttons">
             <button type="submit" class="main" disabled={isChecking}>

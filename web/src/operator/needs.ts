@@ -1,6 +1,6 @@
 import { NETWORKS } from "../data/answers.ts";
 import type { Network } from "../data/answers.ts";
-import type { OperatorView } from "../data/operator-place.ts";
+import { rulingsAddress, viewAddress } from "../data/operator-place.ts";
 import { counted } from "../words/amounts.ts";
 import { networkName } from "../words/names.ts";
 import { duration } from "../words/times.ts";
@@ -13,8 +13,8 @@ export interface OperatorNeed {
   what: string;
   /** What to do about it, or what comes of it. */
   why: string;
-  /** The view that has more about it; null if none has. */
-  view: OperatorView | null;
+  /** The address of the view that has more about it; null if none has. */
+  to: string | null;
 }
 
 /** The follower reads each second or so: from here on, something keeps it. */
@@ -67,7 +67,7 @@ function networkNeeds(network: Network, state: NetworkReadiness): (OperatorNeed 
           id("quarantine"),
           `${counted(quarantined, "escrow is", "escrows are")} in quarantine on ${on}`,
           "Their moves couldn't be applied. Read the errors, and retry after the repair.",
-          "quarantine",
+          viewAddress("quarantine"),
         )
       : null,
     disputes !== null && overdue > 0
@@ -77,10 +77,10 @@ function networkNeeds(network: Network, state: NetworkReadiness): (OperatorNeed 
           disputes.oldestSeconds === null
             ? "Nothing is on chain ten minutes after the time for evidence."
             : `The time for evidence of the oldest one ended ${duration(disputes.oldestSeconds)} ago.`,
-          "rulings",
+          rulingsAddress(network),
         )
       : null,
-    ...heldNeeds(id("held"), ["ruling is", "rulings are"], on, disputes?.held ?? {}, "rulings"),
+    ...heldNeeds(id("held"), ["ruling is", "rulings are"], on, disputes?.held ?? {}, rulingsAddress(network)),
     ...heldNeeds(id("moves"), ["move of the keeper is", "moves of the keeper are"], on, keeper?.held ?? {}, null),
     keeper !== null && keeper.enabled && shareOf(keeper) >= NEAR_CAP
       ? need(id("cap"), `The keeper has nearly spent its cap on ${on}`, `${spentWords(keeper)}. It goes on tomorrow.`)
@@ -94,17 +94,17 @@ function heldNeeds(
   [one, many]: readonly [string, string],
   on: string,
   held: Held,
-  view: OperatorView | null,
+  to: string | null,
 ): OperatorNeed[] {
   return Object.entries(held).flatMap(([problem, count]) => {
     if (count === 0) return [];
     const what = `${counted(count, one, many)} held on ${on}: ${problem}`;
-    return [need(`${key}:${problem}`, what, problemWords(problem), view)];
+    return [need(`${key}:${problem}`, what, problemWords(problem), to)];
   });
 }
 
-function need(key: string, what: string, why: string, view: OperatorView | null = null): OperatorNeed {
-  return { key, what, why, view };
+function need(key: string, what: string, why: string, to: string | null = null): OperatorNeed {
+  return { key, what, why, to };
 }
 
 function failure(error: string | undefined): string {

@@ -139,7 +139,7 @@ function View({ place }: { place: OperatorPlace }) {
     case "levels":
       return <LevelsView />;
     case "rulings":
-      return <RulingsView />;
+      return <RulingsView key={place.network} network={place.network} />;
   }
 }
 

@@ -2,7 +2,6 @@ import { useEffect, useState } from "preact/hooks";
 
 import { NETWORKS } from "../data/answers.ts";
 import { viewAddress } from "../data/operator-place.ts";
-import type { OperatorView } from "../data/operator-place.ts";
 import { Bar } from "../owner/bar.tsx";
 import { ViewLink } from "../parts/live.tsx";
 import { Notice } from "../parts/notice.tsx";
@@ -70,29 +69,33 @@ function Needs({ readiness, waiting }: { readiness: Readiness; waiting: Waiting 
       <h2 id="needs">What needs you now</h2>
       {isCalm && <Notice>Nothing. Every part works, and nobody waits for you.</Notice>}
       <ul class="next">
-        {needs.map(({ key, what, why, view }) => (
-          <Need key={key} what={what} why={why} view={view} />
+        {needs.map(({ key, what, why, to }) => (
+          <Need key={key} what={what} why={why} to={to} />
         ))}
         {waiting.appeals === true && (
-          <Need what="Appeals wait for your answer" why="An agent is hidden or suspended meanwhile." view="appeals" />
+          <Need
+            what="Appeals wait for your answer"
+            why="An agent is hidden or suspended meanwhile."
+            to={viewAddress("appeals")}
+          />
         )}
         {waiting.reports === true && (
-          <Need what="Reports wait for you" why="Agents say that something is wrong." view="reports" />
+          <Need what="Reports wait for you" why="Agents say that something is wrong." to={viewAddress("reports")} />
         )}
       </ul>
     </section>
   );
 }
 
-function Need({ what, why, view }: { what: string; why: string; view: OperatorView | null }) {
+function Need({ what, why, to }: { what: string; why: string; to: string | null }) {
   return (
     <li class="panel now">
       <p>
         <strong>
-          {view === null ? (
+          {to === null ? (
             what
           ) : (
-            <ViewLink to={viewAddress(view)} isCurrent={false}>
+            <ViewLink to={to} isCurrent={false}>
               {what}
             </ViewLink>
           )}
@@ -104,7 +107,7 @@ function Need({ what, why, view }: { what: string; why: string; view: OperatorVi
 }
 
 /** A part: its name, a figure, and how it is; null for one that can't be looked at. */
-type Row = [name: string, figure: string, state: "ok" | "late" | "down" | null];
+type Row = [name: string, figure: string, state: "ok" | "late" | "down" | "off" | null];
 
 function Parts({ readiness }: { readiness: Readiness }) {
   const { database, search, encoder, outbox } = readiness;
@@ -166,11 +169,7 @@ function NetworkParts({ name, state }: { name: string; state: NetworkReadiness }
             disputes === null ? "" : `${count(disputes.overdue)} overdue, ${count(total(disputes.held))} held`,
             disputes === null ? null : late(disputes.overdue + total(disputes.held) > 0),
           ],
-          [
-            "Keeper",
-            keeper === null ? "" : waitingWords(keeper.waiting, keeper.oldestSeconds),
-            keeper === null || !keeper.enabled ? null : late(total(keeper.held) > 0),
-          ],
+          ["Keeper", keeper === null ? "" : waitingWords(keeper.waiting, keeper.oldestSeconds), keeperState(keeper)],
         ]}
       />
       {keeper !== null && keeper.enabled && (
@@ -203,8 +202,8 @@ function PartTable({ title, rows }: { title: string; rows: readonly Row[] }) {
             <th scope="row">{name}</th>
             <td class="number">{figure}</td>
             <td class="number">
-              {state === null ? (
-                <span class="aside">not known</span>
+              {state === null || state === "off" ? (
+                <span class="aside">{state ?? "not known"}</span>
               ) : (
                 <State words={PART_STATES[state]} name={state} />
               )}
@@ -214,6 +213,11 @@ function PartTable({ title, rows }: { title: string; rows: readonly Row[] }) {
       </tbody>
     </table>
   );
+}
+
+function keeperState(keeper: NetworkReadiness["keeper"]): Row[2] {
+  if (keeper === null) return null;
+  return keeper.enabled ? late(total(keeper.held) > 0) : "off";
 }
 
 function isOk(isWorking: boolean): "ok" | "down" {

@@ -39,7 +39,7 @@ function Escrow({ escrow }: { escrow: QuarantinedEscrow }) {
   return (
     <li class="panel">
       <h2>
-        <Hash value={escrowId} what="the escrow's id" to={`/deals/${escrowId}?network=${network}`} />{" "}
+        <Hash value={escrowId} what="the escrow's id" to={`/deals/${escrowId}?network=${network}`} isApart />{" "}
         <span class="aside">{networkName(network)}</span>
       </h2>
       <p class="words">

@@ -55,7 +55,9 @@ function Report({ report, onClosed }: { report: FiledReport; onClosed: () => voi
           <Hash
             value={subject.id}
             what={`the id of the ${subject.type}`}
-            {...(subject.type === "listing" ? { to: `/listings/${encodeURIComponent(subject.id)}` } : {})}
+            {...(subject.type === "listing"
+              ? { to: `/listings/${encodeURIComponent(subject.id)}`, isApart: true }
+              : {})}
           />
         </dd>
         {subject.type !== "agent" && (

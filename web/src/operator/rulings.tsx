@@ -1,9 +1,12 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import { NETWORKS } from "../data/answers.ts";
 import type { Network } from "../data/answers.ts";
+import { rulingsAddress } from "../data/operator-place.ts";
 import { useNow } from "../parts/browser.ts";
 import { Hash } from "../parts/hash.tsx";
+import { ViewLink } from "../parts/live.tsx";
+import { State } from "../parts/state.tsx";
 import { StrangersText } from "../parts/strangers-text.tsx";
 import { Time } from "../parts/time.tsx";
 import { counted } from "../words/amounts.ts";
@@ -15,35 +18,28 @@ import { openDisputesPath, rulingPath } from "./api.ts";
 import { Choice, IdField, Outcome, TextField, textOf } from "./form-parts.tsx";
 import { ListBody, ListHead } from "./list-parts.tsx";
 import { useList } from "./lists.ts";
-import { problemWords } from "./words.ts";
+import { OVERDUE, problemWords } from "./words.ts";
 
 const RATIONALE_LENGTH = 5_000;
 const WHOLE = 100;
 const OFTEN_MS = 10_000;
+/** From here on `/ready` counts a dispute as overdue. */
+const OVERDUE_MS = 600_000;
 
 /** The open disputes of a network with what holds their rulings, and the form of an admin's ruling. */
-export function RulingsView() {
-  const [network, setNetwork] = useState<Network>("base-sepolia");
+export function RulingsView({ network }: { network: Network }) {
   const [disputeId, setDisputeId] = useState("");
   const reading = useList<OpenDispute>(openDisputesPath(network));
   return (
     <>
       <ListHead title="Rulings" of={reading} />
-      <div class="buttons" role="group" aria-label="Network">
+      <nav class="switch within" aria-label="Network">
         {NETWORKS.map((one) => (
-          <button
-            key={one}
-            type="button"
-            class="quiet"
-            aria-pressed={one === network}
-            onClick={() => {
-              setNetwork(one);
-            }}
-          >
+          <ViewLink key={one} to={rulingsAddress(one)} isCurrent={one === network}>
             {networkName(one)}
-          </button>
+          </ViewLink>
         ))}
-      </div>
+      </nav>
       <div class="beside">
         <ListBody
           of={reading}
@@ -64,19 +60,25 @@ function Open({ dispute, onRule }: { dispute: OpenDispute; onRule: (disputeId: s
   const { disputeId, network, escrowId, evidenceEndsAt, attempts, lastError, ruling } = dispute;
   const now = useNow(OFTEN_MS) ?? 0;
   // By this machine's clock: the chain's may be some seconds apart.
-  const isOver = Date.parse(evidenceEndsAt) <= now;
+  const overMs = now - Date.parse(evidenceEndsAt);
   return (
     <li class="panel">
       <h2>
-        Dispute <Hash value={disputeId} what="the dispute's id" />
+        Dispute <Hash value={disputeId} what="the dispute's id" />{" "}
+        {overMs > OVERDUE_MS && <State words={OVERDUE} name="overdue" />}
       </h2>
       <p>
-        {isOver ? "The time for evidence ended" : "The time for evidence ends"} <Time at={evidenceEndsAt} />.{" "}
+        {overMs >= 0 ? "The time for evidence ended" : "The time for evidence ends"} <Time at={evidenceEndsAt} />.{" "}
         {ruling === null ? "It has no ruling yet." : rulingWords(ruling)}
       </p>
       {ruling !== null && ruling.problem !== null && (
-        <p>
-          <code>{ruling.problem}</code>: {problemWords(ruling.problem)}
+        <p class="words">
+          <code>{ruling.problem}</code>, <Time at={ruling.since} />: {problemWords(ruling.problem)}{" "}
+          {ruling.detail !== null && (
+            <span class="aside">
+              <StrangersText text={ruling.detail} />
+            </span>
+          )}
         </p>
       )}
       {attempts > 0 && (
@@ -90,7 +92,9 @@ function Open({ dispute, onRule }: { dispute: OpenDispute; onRule: (disputeId: s
         </p>
       )}
       <p class="links">
-        <a href={`/deals/${escrowId}?network=${network}`}>Its deal</a>
+        <a href={`/deals/${escrowId}?network=${network}`} target="_blank">
+          Its deal <span class="unseen">in another tab</span>
+        </a>
         <button
           type="button"
           class="quiet"
@@ -123,9 +127,14 @@ function sharesOf(form: HTMLFormElement): { buyerPercent?: number; sellerPercent
 function RulingForm({ disputeId: first, onRuled }: { disputeId: string; onRuled: () => void }) {
   const [outcome, setOutcome] = useState("BuyerRefund");
   const { step, send } = useAction();
-  const submit = async (form: HTMLFormElement) => {
-    const disputeId = textOf(form, "disputeId");
-    const body = { outcome, ...sharesOf(form), rationale: textOf(form, "rationale") };
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    // On a telephone the form stands below the list.
+    if (first !== "") form.current?.querySelector("select")?.focus();
+  }, []);
+  const submit = async (filled: HTMLFormElement) => {
+    const disputeId = textOf(filled, "disputeId");
+    const body = { outcome, ...sharesOf(filled), rationale: textOf(filled, "rationale") };
     const ruled = await send<object>(
       rulingPath(disputeId),
       { method: "POST", body },
@@ -135,6 +144,7 @@ function RulingForm({ disputeId: first, onRuled }: { disputeId: string; onRuled:
   };
   return (
     <form
+      ref={form}
       class="panel form"
       aria-labelledby="rule"
       onSubmit={(event: SubmitEvent & { currentTarget: HTMLFormElement }) => {

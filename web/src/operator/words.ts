@@ -113,6 +113,13 @@ export const CASE_STATES: Readonly<Record<string, StateWords>> = {
   granted: { name: "Granted", meaning: "The subject was restored.", tone: "good" },
 };
 
+/** A dispute whose ruling should be on chain. */
+export const OVERDUE: StateWords = {
+  name: "Overdue",
+  meaning: "Nothing is on chain ten minutes after the time for evidence.",
+  tone: "bad",
+};
+
 /** Problems of rulings and of the keeper's moves, and what to do about each. */
 const PROBLEMS: Readonly<Record<string, string>> = {
   rulings_paused: "Rulings are suspended on chain. They go on after unpauseRulings.",

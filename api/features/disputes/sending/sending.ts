@@ -40,6 +40,8 @@ export interface SendingProgress {
   /** The transaction that resolved the dispute, or else the latest one that may be mined. */
   txHash: `0x${string}` | null;
   problem: string | null;
+  /** Facts about the problem, for operators. */
+  detail: string | null;
   /** When state or problem last changed. */
   since: Date;
 }
@@ -124,6 +126,7 @@ export function createRulingSending(deps: RulingSendingDeps) {
   };
 }
 
-function toProgress({ state, txHash, inFlight, attempts, problem, since }: RulingTransactionRecord): SendingProgress {
-  return { state, problem, since, txHash: txHash ?? (inFlight ? attempts.at(-1)?.hash : undefined) ?? null };
+function toProgress(record: RulingTransactionRecord): SendingProgress {
+  const { state, txHash, inFlight, attempts, problem, detail, since } = record;
+  return { state, problem, detail, since, txHash: txHash ?? (inFlight ? attempts.at(-1)?.hash : undefined) ?? null };
 }
