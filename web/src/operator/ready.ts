@@ -20,7 +20,7 @@ export function useReady(): Ready {
     const ending = new AbortController();
     const read = async () => {
       // Also 503 has the state of every part.
-      const { body } = await readAnswer("/ready", ending.signal);
+      const { body } = await readAnswer("/ready");
       if (ending.signal.aborted) return;
       const data = isReadiness(body) ? body : undefined;
       setReady((before) =>
