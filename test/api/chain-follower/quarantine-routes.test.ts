@@ -23,7 +23,7 @@ describe("the routes of the quarantine", () => {
   });
   after(() => api.close());
 
-  async function list(query = ""): Promise<{ data: Quarantined[]; nextCursor: string | null }> {
+  async function list(query = ""): Promise<{ success: true; data: Quarantined[]; nextCursor: string | null }> {
     const answer = await api.request("GET", `${QUARANTINE}${query}`, AS_ADMIN);
     assert.strictEqual(answer.status, 200, answer.text);
     return answer.body;
