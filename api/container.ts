@@ -131,6 +131,7 @@ function commonOf(platform: Platform, timings: Timings) {
     etherPrice: createEtherPrice(chains, clock),
     reached: () => progress.reached(),
     publicUrl: env.publicUrl,
+    isLocalStack: env.isLocalStack,
     publicSubgraphUrls: env.publicSubgraphUrls,
     rpcUrls: env.rpcUrls,
     allowedPrivateHosts: env.webhookAllowPrivateHosts,
@@ -144,18 +145,20 @@ const WIRING: {
     common: Common,
   ) => OwnOf<Name>;
 } = {
-  identity: ({ agents: { models, standings } }, { connection }) => ({
+  identity: ({ agents: { models, standings }, stackWallets }, { connection }) => ({
     models,
     standings,
+    requireStackWallet: (address) => stackWallets.list.require(address),
     onRegistered: async (agent, session) => {
       await newcomersOf(connection).add(agent, session);
       await standings.adopt(agent.agentId, agent.wallet, session);
     },
   }),
-  sessions: ({ agents, identity }) => ({
+  sessions: ({ agents, identity, stackWallets }) => ({
     models: agents.models,
     verifySignIn: identity.verifySignIn,
     apiKeys: identity.services.apiKeys,
+    requireStackWallet: (address) => stackWallets.list.require(address),
   }),
   limits: ({ agents }, { env }) => ({ models: agents.models, limits: env.limits }),
   agents: (_, { connection }) => {
@@ -282,6 +285,7 @@ const WIRING: {
   }),
   faucet: ({ limits }) => ({ countCall: limits.countCall }),
   sandbox: ({ limits }) => ({ countCall: limits.countCall }),
+  stackWallets: ({ faucet }) => ({ faucet: faucet.services.faucet }),
   downloads: (_, { env }) => ({ dir: env.downloadsDir }),
   crawlers: ({ listings, docs }) => ({ published: listings.published, guideNames: docs.guideNames }),
   erc8004: ({ agents, limits }, { env }) => ({

@@ -32,6 +32,7 @@ import { reconciliationModule } from "./features/reconciliation/module.ts";
 import { discoveryModule } from "./features/discovery/module.ts";
 import { sandboxModule } from "./features/sandbox/module.ts";
 import { sessionsModule } from "./features/sessions/module.ts";
+import { stackWalletsModule } from "./features/stack-wallets/module.ts";
 import { pagesModule } from "./features/pages/module.ts";
 import { timelineModule } from "./features/timeline/module.ts";
 import { transactionsModule } from "./features/transactions/module.ts";
@@ -68,6 +69,7 @@ export const FEATURES = {
   networks: networksModule,
   faucet: faucetModule,
   sandbox: sandboxModule,
+  stackWallets: stackWalletsModule,
   health: healthModule,
   chainFollower: chainFollowerModule,
   docs: docsModule,

@@ -147,6 +147,7 @@ export const ERROR_DETAILS = {
   mandate_limit_reached: z.object({ limit: z.int() }),
   session_limit_reached: z.object({ limit: z.int() }),
   sign_in_needs_https: z.object({ publicUrl: text }),
+  wallet_not_of_stack: z.object({ walletAddress: addressOutput, hint: text }),
   wallet_not_registered: z.object({ walletAddress: addressOutput, hint: text }),
   memory_quota_exceeded: z.object({ bound: text, limit: z.int(), used: z.int(), added: z.int() }),
   memory_renewal_limit_reached: z.object({ expiresAt: timestampOutput, latest: timestampOutput }),

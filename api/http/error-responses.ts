@@ -53,8 +53,8 @@ function grouped(codes: readonly ErrorCode[]) {
 /** Codes that any operation, or any with a body, may answer whatever it does: what it answers beside its own statuses. */
 const ANYWHERE: readonly ErrorCode[] = ["internal_error", "payload_too_large", "unsupported_media_type"];
 
-/** Only pages have sessions, and no description has what is for pages. */
-const FOR_PAGES: readonly ErrorCode[] = SESSION_ERRORS;
+/** Pages alone get these answers, and no description has what is for pages. */
+const FOR_PAGES: readonly ErrorCode[] = [...SESSION_ERRORS, "wallet_not_of_stack"];
 
 /** The codes that a route may answer by their statuses in the description; `default` are those that say nothing of the route. */
 export function describedErrors(route: RouteDefinition<never>): Map<string, ErrorCode[]> {

@@ -40,6 +40,10 @@ export const ERROR_CATALOGUE = {
     status: 403,
     text: "Pages can sign in over https, or over http on the machine's own loopback",
   },
+  wallet_not_of_stack: {
+    status: 403,
+    text: "A local stack takes only wallets made for it: what this one signs here could be valid on the live chain",
+  },
   wrong_role: { status: 403, text: "The caller doesn't have the role that this operation requires" },
   recipient_not_found: { status: 404, text: "No agent with this id is registered" },
   wallet_not_registered: { status: 404, text: "The wallet isn't registered as an agent" },

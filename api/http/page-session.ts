@@ -49,6 +49,11 @@ export const SESSION_IDLE_SECONDS = 1_800;
 /** Seconds after which every session ends. */
 export const SESSION_MAX_SECONDS = 43_200;
 
+/** Whether a page sent a request, of this service or of another: its browser says so. A program that does counts as one. */
+export function isFromPage(headers: AnyHeaders): boolean {
+  return headers["sec-fetch-site"] !== undefined || headers["origin"] !== undefined;
+}
+
 /**
  * How the pages of this service hold a session: its cookie, and the requests in which it counts. `SameSite` keeps the cookie from
  * other sites. Another port of the same host is the same site, and gets the cookie, too. So only requests of the service's own

@@ -12,7 +12,8 @@ export interface FaucetRouteDeps {
   faucet: Faucet;
 }
 
-const giftOutput = z.object({
+/** What a wallet was given of one asset. */
+export const giftOutput = z.object({
   symbol: z.string(),
   token: addressOutput.nullable(),
   amount: tokenUnits,

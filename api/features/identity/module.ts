@@ -13,7 +13,7 @@ import { createMandatedKeys } from "./mandated-keys.ts";
 import { identityRoutes } from "./routes.ts";
 import type { IdentityDeps } from "./routes.ts";
 import { createIdentityService } from "./service.ts";
-import type { RegistrationListener } from "./service.ts";
+import type { RegistrationListener, RequireStackWallet } from "./service.ts";
 import { createSignatureNonces } from "./signature-nonces.ts";
 import { createSignInVerifier } from "./verify-sign-in.ts";
 
@@ -25,12 +25,13 @@ export interface IdentityModuleDeps {
   clock: Clock;
   publicUrl: string;
   onRegistered: RegistrationListener;
+  requireStackWallet: RequireStackWallet;
 }
 
 /** Registration, API keys and sign-in. */
 export const identityModule = defineFeature({
   routes: identityRoutes,
-  create({ connection, models, standings, clock, publicUrl, onRegistered }: IdentityModuleDeps) {
+  create({ connection, models, standings, clock, publicUrl, onRegistered, requireStackWallet }: IdentityModuleDeps) {
     const access = accessModels(connection);
     const mandates = mandateModel(connection);
     const apiKeys = createApiKeys({ ...access, mandates, connection }, clock);
@@ -43,6 +44,7 @@ export const identityModule = defineFeature({
       clock,
       verify: verifySignIn,
       onRegistered,
+      requireStackWallet,
     });
     const issueMandatedKey = createMandatedKeys({ connection, models, mandates, keys: apiKeys, clock, publicUrl });
     const services: IdentityDeps = { identity, apiKeys, issueMandatedKey, now: () => clock.now() };

@@ -6,6 +6,7 @@ import { defineRoute } from "../../http/define-route.ts";
 import { textSchema } from "../../http/text-schema.ts";
 import { EXAMPLE } from "../../http/examples.ts";
 import { ApiError, validationError } from "../../http/errors.ts";
+import { isFromPage } from "../../http/page-session.ts";
 import type { ApiKeys } from "./keys.ts";
 import { keyOutput, MANDATE_EXAMPLE, mandateSchema } from "./mandate-schemas.ts";
 import type { IssueMandatedKey } from "./mandated-keys.ts";
@@ -80,12 +81,13 @@ const register = defineRoute({
   errors: [
     "sign_in_message_invalid",
     "signature_invalid",
+    "wallet_not_of_stack",
     "wallet_already_registered",
     "nonce_already_used",
     "service_unavailable",
   ],
-}).handle(async ({ body }, { identity }: Pick<IdentityDeps, "identity">) => {
-  const { agent, apiKey } = await identity.register(body);
+}).handle(async ({ body, headers }, { identity }: Pick<IdentityDeps, "identity">) => {
+  const { agent, apiKey } = await identity.register({ ...body, isFromPage: isFromPage(headers) });
   const { _id: agentId, walletAddress, publicKey } = agent;
   return { status: 201, body: { success: true, agentId, apiKey, walletAddress, publicKey } };
 });

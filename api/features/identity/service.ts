@@ -21,6 +21,8 @@ export interface Registration {
   message: string;
   signature: Hex;
   description?: string | undefined;
+  /** Whether a web page asks, with a wallet of its browser. */
+  isFromPage: boolean;
 }
 
 /** A request for a new key. */
@@ -42,6 +44,9 @@ export type RegistrationListener = (
   session: ClientSession,
 ) => Promise<void>;
 
+/** Refuses a wallet that wasn't made for the local stack, where there is one. @throws ApiError `wallet_not_of_stack` */
+export type RequireStackWallet = (address: `0x${string}`) => Promise<void>;
+
 /** Dependencies of the identity service. */
 export interface IdentityServiceDeps {
   connection: Connection;
@@ -52,6 +57,7 @@ export interface IdentityServiceDeps {
   clock: Clock;
   verify: VerifySignIn;
   onRegistered: RegistrationListener;
+  requireStackWallet: RequireStackWallet;
 }
 
 /** Sign-in with the agent's own wallet (EIP-4361 text, EIP-191 signature). */
@@ -63,13 +69,15 @@ export function createIdentityService(deps: IdentityServiceDeps): IdentityServic
   }
 
   return {
-    async register({ agentName, walletAddress, message, signature, description }) {
+    async register({ agentName, walletAddress, message, signature, description, isFromPage }) {
       const { accepted, publicKey } = await verify("register", message, signature);
       if (accepted.address !== walletAddress) {
         throw new ApiError("sign_in_message_invalid", {
           details: ["address must be the walletAddress of the request"],
         });
       }
+      // A program signs with a key that it was given for this. A browser has the wallet of its owner's other money, too.
+      if (isFromPage) await deps.requireStackWallet(walletAddress);
       const now = clock.now();
       const walletKey = walletAddress.toLowerCase();
       const agent: AgentRecord = {

@@ -5,6 +5,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { AgentModels } from "../agents/model.ts";
 import { defineFeature } from "../feature.ts";
 import type { ApiKeys } from "../identity/keys.ts";
+import type { RequireStackWallet } from "../identity/service.ts";
 import type { VerifySignIn } from "../identity/verify-sign-in.ts";
 import { accessModels } from "../limits/access-model.ts";
 import { createKeyManagement } from "./key-management.ts";
@@ -21,14 +22,16 @@ export interface SessionsModuleDeps {
   publicUrl: string;
   verifySignIn: VerifySignIn;
   apiKeys: ApiKeys;
+  requireStackWallet: RequireStackWallet;
 }
 
 /** The sessions with which pages act for an agent. */
 export const sessionsModule = defineFeature({
   routes: sessionRoutes,
-  create({ connection, models, clock, publicUrl, verifySignIn, apiKeys }: SessionsModuleDeps) {
+  create(deps: SessionsModuleDeps) {
+    const { connection, models, clock, publicUrl, verifySignIn, apiKeys, requireStackWallet } = deps;
     const { access } = accessModels(connection);
-    const sessions = createSessions({ connection, models, access, verifySignIn, clock });
+    const sessions = createSessions({ connection, models, access, verifySignIn, requireStackWallet, clock });
     const useSignedText = createSignedTexts({ models, verifySignIn });
     const services: SessionDeps = {
       sessions,

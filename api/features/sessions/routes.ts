@@ -84,6 +84,7 @@ const openSession = defineRoute({
     "session_other_origin",
     "sign_in_message_invalid",
     "signature_invalid",
+    "wallet_not_of_stack",
     "wallet_not_registered",
     "session_limit_reached",
     "nonce_already_used",

@@ -11,6 +11,7 @@ import type { Scope } from "../../http/scopes.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { newId, sha256Hex } from "../../lib/ids.ts";
 import type { AgentModels } from "../agents/model.ts";
+import type { RequireStackWallet } from "../identity/service.ts";
 import { nonceRecord } from "../identity/verify-sign-in.ts";
 import type { VerifySignIn } from "../identity/verify-sign-in.ts";
 import type { AccessModels, StoredKey } from "../limits/access-model.ts";
@@ -57,8 +58,8 @@ export interface FoundSession extends PageSession {
 export interface Sessions {
   /**
    * Opens a session for a text that the agent's wallet has signed.
-   * @throws ApiError `sign_in_message_invalid`, `signature_invalid`, `nonce_already_used`, `wallet_not_registered`,
-   *   `session_limit_reached`
+   * @throws ApiError `sign_in_message_invalid`, `signature_invalid`, `nonce_already_used`, `wallet_not_of_stack`,
+   *   `wallet_not_registered`, `session_limit_reached`
    */
   open(request: SessionRequest): Promise<OpenedSession>;
   /** The session with this hash of its id; undefined once it has ended. */
@@ -73,6 +74,7 @@ export interface SessionsDeps {
   models: Pick<AgentModels, "agents" | "nonces">;
   access: AccessModels["access"];
   verifySignIn: VerifySignIn;
+  requireStackWallet: RequireStackWallet;
   clock: Clock;
 }
 
@@ -89,11 +91,14 @@ const keysThat = (condition: unknown) => ({ $filter: { input: "$keys", as: "key"
  * Sessions beside the agent's keys, in the same document: they are found, limited, frozen and counted in the same atomic steps, even
  * by different processes. Those that have ended are dropped with the next one.
  */
-export function createSessions({ connection, models, access, verifySignIn, clock }: SessionsDeps): Sessions {
+export function createSessions(deps: SessionsDeps): Sessions {
+  const { connection, models, access, verifySignIn, clock } = deps;
   return {
     async open({ message, signature, scopes: asked }) {
       const purpose = asked === "read" ? "open_read_session" : "open_session";
       const { accepted } = await verifySignIn(purpose, message, signature);
+      // Before the agent: a wallet that isn't taken here is offered no registration either.
+      await deps.requireStackWallet(accepted.address);
       const agent = await models.agents.findOne({ walletKey: accepted.address.toLowerCase() }).lean();
       if (agent === null) {
         throw new ApiError("wallet_not_registered", { details: { walletAddress: accepted.address, hint: HINT } });

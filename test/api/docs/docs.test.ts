@@ -39,7 +39,7 @@ describe("the description of the API", () => {
       ...["/api/v1/sessions", "/api/v1/sessions/current", "/api/v1/sessions/current", "/api/v1/sessions/current/keys"],
       "/api/v1/sessions/current/webhook-secret",
       ...["/discovery/resources", "/.well-known/x402.json"],
-      ...["/api/v1/faucet", "/api/v1/sandbox/advance"],
+      ...["/api/v1/faucet", "/api/v1/sandbox/advance", "/api/v1/stack/wallets", "/api/v1/stack/wallets/listed"],
       ...["/guides", "/guides/{page}.md", "/guides/{page}", "/llms.txt", "/downloads", "/downloads/{file}"],
       ...["/robots.txt", "/.well-known/api-catalog", "/feed.atom", "/sitemap.xml", "/sitemap-{name}.xml"],
       ...["/agents/{id}/registration.json", "/.well-known/agent-registration.json"],

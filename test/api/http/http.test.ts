@@ -31,6 +31,8 @@ const KEYLESS = [
     "GET /api/v1/networks",
     "POST /api/v1/faucet",
     "POST /api/v1/sandbox/advance",
+    "POST /api/v1/stack/wallets",
+    "POST /api/v1/stack/wallets/listed",
     "GET /api/v1/x402/packs",
   ],
   ...["GET /api/v1/market/figures", "GET /api/v1/market/listings", "GET /api/v1/market/listings/{serviceId}"],
