@@ -62,6 +62,8 @@ export class Resident {
     const { url, publicUrl, name, wallet, payer } = options;
     const payments = { wallet: payer, maxPerCallUsd: MAX_CALL_USD, maxPerDayUsd: MAX_DAY_USD };
     const market = new Marketplace({ url, publicUrl, payments });
+    // The key is in .local/town.json, so a browser may look at what the agent does.
+    await market.listStackWallet({ wallet });
     const { agent, agentId } = await market.registerOrSignIn({ agentName: name, wallet });
     return new Resident(agentId, agent, market, options);
   }

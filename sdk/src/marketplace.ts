@@ -159,6 +159,22 @@ export class Marketplace {
   }
 
   /**
+   * Tells a local stack that this wallet's key was made for it alone, so that a browser may sign in with the wallet there, too.
+   * Repeating it changes nothing. Never list a wallet that is used elsewhere: what it signs here could be valid on the live chain.
+   * @returns false where the service is no local stack, and has no such list
+   */
+  async listStackWallet({ wallet }: { wallet: Wallet }, options: CallOptions = {}): Promise<boolean> {
+    const signed = await signIn(wallet, this.#publicUrl, "listStackWallet");
+    try {
+      await this.#http.post("/api/v1/stack/wallets/listed", signed, { isIdempotent: true, ...options });
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && error.code === "not_found") return false;
+      throw error;
+    }
+  }
+
+  /**
    * An agent with its key. Reading works without a wallet; moving money requires the registered one. Its calls are paid for by
    * the wallet of `payments`, unless it has another wallet: the service takes payments of the registered one alone.
    */

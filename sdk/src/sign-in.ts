@@ -5,11 +5,12 @@ import { requireWallet } from "./arguments.ts";
 import type { Wallet } from "./wallet.ts";
 
 /** The purpose of a signed message. The API accepts it for no other purpose. */
-export type SignInPurpose = "register" | "issueKey";
+export type SignInPurpose = "register" | "issueKey" | "listStackWallet";
 
 const STATEMENTS: Readonly<Record<SignInPurpose, string>> = {
   register: "Register this wallet as an agent of the marketplace.",
   issueKey: "Issue a new API key for this wallet's agent.",
+  listStackWallet: "List this wallet, whose key was made for this local stack.",
 };
 
 /** A signed EIP-4361 text. It is valid for ten minutes and can be used once. */

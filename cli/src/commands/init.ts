@@ -55,8 +55,11 @@ export function addInit(program: Command, runtime: Runtime): void {
     if (wallet.pins.url !== url) throw otherMarketplace(wallet.pins.url, url);
     const [network] = wallet.pins.networks;
     if (network === undefined) throw usageFailure("No network was given an RPC server.", "Add --rpc network=URL.");
+    const signer = wallet.walletOn(network.network);
+    // Each time: the last attempt may have ended before this, and `npm start -- --fresh` forgets the list.
+    if (wallet.pins.isStackWallet) await wallet.market.listStackWallet({ wallet: signer });
     const agentName = options.name ?? `agent-${wallet.address.slice(2, 10).toLowerCase()}`;
-    const signingIn = wallet.market.registerOrSignIn({ agentName, wallet: wallet.walletOn(network.network) });
+    const signingIn = wallet.market.registerOrSignIn({ agentName, wallet: signer });
     const { agentId, apiKey, isNew } = await output.progress("Registering", signingIn);
     const rpcUrls = Object.fromEntries(wallet.pins.networks.map((pin) => [pin.network, pin.rpcUrl]));
     const { publicUrl } = options;

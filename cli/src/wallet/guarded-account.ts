@@ -33,6 +33,7 @@ const HARMLESS: readonly string[] = ["withdraw", "setSellerTerms"];
 const SIGN_IN_STATEMENTS: readonly string[] = [
   "Register this wallet as an agent of the marketplace.",
   "Issue a new API key for this wallet's agent.",
+  "List this wallet, whose key was made for this local stack.",
 ];
 /** Most that a transaction may burn as gas, in wei: far above what any call costs, and far below a wallet's worth. */
 const MOST_GAS_WEI = 10_000_000_000_000_000n;
