@@ -74,7 +74,8 @@ export function render({ address, answers, site }: { address: string; answers: A
   const status = statuses.find((one) => DECISIVE.includes(one));
   // A search goes on by itself.
   if (status !== undefined && !isSearch) return renderProblem({ status, site });
-  const shown = { publicUrl: site.publicUrl, version: site.version };
+  const { publicUrl, version, isLocalStack } = site;
+  const shown = { publicUrl, version, isLocalStack };
   const own = OWN_PAGES[route.page];
   const html = htmlDocument({
     head: headOf(route, answers),

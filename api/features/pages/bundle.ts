@@ -54,6 +54,8 @@ export interface PagePlan {
 export interface Site {
   publicUrl: string;
   version: string;
+  /** Whether this is the local stack. */
+  isLocalStack: boolean;
   assets: PageAssets;
 }
 

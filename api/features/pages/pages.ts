@@ -32,6 +32,7 @@ export interface PagesOptions {
   dir: string;
   publicUrl: string;
   version: string;
+  isLocalStack: boolean;
   clock: Clock;
 }
 
@@ -79,8 +80,8 @@ export class Pages {
   }
 
   #siteOf({ facts: assets }: WebBundle): Site {
-    const { publicUrl, version } = this.#options;
-    return { publicUrl, version, assets };
+    const { publicUrl, version, isLocalStack } = this.#options;
+    return { publicUrl, version, isLocalStack, assets };
   }
 }
 

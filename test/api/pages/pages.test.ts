@@ -86,6 +86,7 @@ describe("web pages", () => {
       assert.deepEqual(page.site, {
         publicUrl: "https://market.test",
         version: page.site.version,
+        isLocalStack: false,
         assets: { ...files, owner: files, operator: files },
       });
     });

@@ -5,6 +5,8 @@ export interface Site {
   /** Without a trailing slash. */
   publicUrl: string;
   version: string;
+  /** Whether this is the local stack, which takes only wallets made for it. */
+  isLocalStack: boolean;
 }
 
 /** What the server gives the browser to go on with. */

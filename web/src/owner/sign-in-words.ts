@@ -38,6 +38,11 @@ export function refusalWords(answer: Answer, publicUrl: string): string {
       return `Signing in works at one address alone. Open ${publicUrl}/me.`;
     case "sign_in_needs_https":
       return `Nobody can sign in here: ${publicUrl} is http, and others on the way could read your session. The operator has to serve it over https.`;
+    case "wallet_not_of_stack":
+      return (
+        "This wallet wasn't made for this local stack, so it can't be used here. The stack's chains have the ids of the live ones, " +
+        "and its USDC the live address: what the wallet signs here could be used with its money there. Make a wallet below."
+      );
     case "session_limit_reached":
       return "This agent has ten sessions. Sign out in another browser, or wait: a session ends after 30 minutes without use.";
     case "sign_in_message_invalid":

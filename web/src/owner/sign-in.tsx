@@ -6,6 +6,7 @@ import { Notice } from "../parts/notice.tsx";
 import { shortHash } from "../words/names.ts";
 import { askApi, codeOf } from "./api.ts";
 import { refusalWords, walletWords } from "./sign-in-words.ts";
+import { StackWallet } from "./stack-wallet.tsx";
 import type { BrowserWallet } from "./announcement.ts";
 import type { Purpose } from "./sign-in-text.ts";
 import { useWallets } from "./wallets.ts";
@@ -105,7 +106,13 @@ export function SignInPage({
           moves, and the service learns no key of yours.
         </p>
       </div>
-      {isLocal(site.publicUrl) && (
+      {site.isLocalStack && (
+        <Notice>
+          This is a local stack. Its money is play money, but its chains have the ids of the live ones: what a wallet
+          signs here could be used there. So it takes only wallets made for it.
+        </Notice>
+      )}
+      {!site.isLocalStack && isLocal(site.publicUrl) && (
         <Notice>
           This service runs on one machine, and its money is play money. Use a wallet made for it, with nothing of
           yours.
@@ -129,6 +136,7 @@ export function SignInPage({
           <Wallets wallets={wallets} isLate={isLate} onChoose={(wallet) => void start(wallet)} />
         </section>
       )}
+      {site.isLocalStack && <StackWallet publicUrl={site.publicUrl} />}
       <p class="aside">
         A session ends after 30 minutes without use, after 12 hours, and when you sign out. Without another signature of
         the wallet it can't list or revoke API keys, and every payment is signed there.{" "}
