@@ -161,6 +161,22 @@ describe("init on the command line", () => {
     await home.remove();
   });
 
+  it("lists the wallet with the local stack, and again after the stack has forgotten it", async () => {
+    const stack = await startTestApi({ env: { isLocalStack: true } });
+    const { stackWallets } = stack.container.features.stackWallets.models;
+    const listed = async () => (await stackWallets.find().lean()).map(({ _id, madeBy }) => [_id, madeBy]);
+    const home = await CliHome.make({ password: PASSWORD });
+    const init = ["init", "--url", stack.url, "--public-url", "https://market.test"];
+    const { address } = await home.ask([...init, "--rpc", `base-sepolia=${chain.rpcUrl}`]);
+    const expected = [[String(address).toLowerCase(), "program"]];
+    assert.deepEqual(await listed(), expected);
+    await stackWallets.deleteMany({});
+    await home.ask([...init, "--rpc", `base-sepolia=${chain.rpcUrl}`, "--repin"]);
+    assert.deepEqual(await listed(), expected);
+    await home.remove();
+    await stack.close();
+  });
+
   it("names the RPC server that doesn't answer, and how to name another", async () => {
     const home = await CliHome.make({ password: PASSWORD });
     const init = ["init", "--url", api.url, "--public-url", "https://market.test"];

@@ -63,6 +63,22 @@ describe("a program that is started with a wallet", () => {
     assert.strictEqual(bound, "a whole number from 0 to 86400");
   });
 
+  it("is known to the local stack once it says that its key was made for it, and elsewhere there is nothing to say", async () => {
+    const wallet = newWallet();
+    assert.isFalse(await market.listStackWallet({ wallet }));
+    const stack = await startTestApi({ env: { isLocalStack: true } });
+    const there = new Marketplace({ url: stack.url, publicUrl: PUBLIC_URL });
+    const answers = await Promise.all([1, 2, 3].map(() => there.listStackWallet({ wallet })));
+    assert.deepEqual(answers, [true, true, true]);
+    const { stackWallets } = stack.container.features.stackWallets.models;
+    assert.strictEqual(await stackWallets.countDocuments({ _id: wallet.account.address.toLowerCase() }), 1);
+    const elsewhere = new Marketplace({ url: stack.url, publicUrl: "https://other.test" });
+    const error = await rejectionOf(elsewhere.listStackWallet({ wallet: newWallet() }), ApiError);
+    assert.strictEqual(error.code, "sign_in_message_invalid");
+    assert.strictEqual(await stackWallets.countDocuments(), 1);
+    await stack.close();
+  });
+
   it("lists its service once, as the example does", async () => {
     const shop = { wallet: newWallet(), agentName: "Owl", listing: listing() };
     const { isNew } = await startSeller(market, shop);

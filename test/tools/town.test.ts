@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { assert } from "chai";
+import type { Hex } from "viem";
+import { privateKeyToAddress } from "viem/accounts";
 
 import type { StackFacts } from "../../scripts/demo/stack-facts.ts";
 import { BUYERS, SELLERS } from "../../scripts/town/cast.ts";
@@ -36,7 +38,7 @@ describe("the town of the local stack", () => {
   };
 
   before(async () => {
-    api = await startTestApi({ runsLoops: true });
+    api = await startTestApi({ runsLoops: true, env: { isLocalStack: true } });
     chain = await openChain("base-sepolia");
     dir = await mkdtemp(join(tmpdir(), "town-"));
     town = await open();
@@ -86,6 +88,15 @@ describe("the town of the local stack", () => {
     const keys = Object.values(JSON.parse(await readFile(file, "utf8")) as Record<string, string>);
     assert.strictEqual(new Set(keys).size, BUYERS.length + SELLERS.length);
     assert.strictEqual((await stat(file)).mode & 0o777, 0o600);
+  });
+
+  it("tells the stack of its wallets, so that a browser may sign in with one", async () => {
+    const keys = Object.values(JSON.parse(await readFile(join(dir, "town.json"), "utf8")) as Record<string, Hex>);
+    const listed = await api.container.features.stackWallets.models.stackWallets.find({ madeBy: "program" }).lean();
+    assert.sameMembers(
+      listed.map(({ _id }) => _id),
+      keys.map((key) => privateKeyToAddress(key).toLowerCase()),
+    );
   });
 
   it("gives a newcomer who sells a job, and pays for the delivery", async () => {

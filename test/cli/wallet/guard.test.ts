@@ -119,6 +119,8 @@ describe("the guard of a wallet's key", () => {
     const wallet = createWalletClient({ account: guard.account, chain: baseSepolia, transport: http(rpcUrl) });
     await signIn(wallet, pins.publicUrl, "issueKey");
     await refused(signIn(wallet, "https://other.example", "issueKey"));
+    await signIn(wallet, pins.publicUrl, "listStackWallet");
+    await refused(signIn(wallet, "https://other.example", "listStackWallet"));
     const { message } = await signIn(wallet, pins.publicUrl, "register");
     await refused(wallet.signMessage({ message: message.replace("Register this wallet", "Give this wallet away") }));
     await refused(wallet.signMessage({ message: { raw: "0x01" } }));

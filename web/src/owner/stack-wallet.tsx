@@ -50,7 +50,7 @@ function NewWallet({ wallet: { address, privateKey } }: { wallet: Made }) {
       <p>Its key is shown only now, until you leave this page or sign in.</p>
       <Snippet title="Private key" lines={[privateKey]} />
       <Snippet title="Address" lines={[address]} />
-      <ol>
+      <ol class="steps">
         <li>Copy the private key.</li>
         <li>In your browser wallet, add an account and choose to import it by its private key. Paste the key.</li>
         <li>Choose your wallet on this page. When it asks, show the page this account.</li>
