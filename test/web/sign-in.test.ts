@@ -201,6 +201,8 @@ describe("the owner's page in a browser", () => {
   it("says what to do without a wallet, after a refusal, and when the service doesn't answer", async () => {
     const without = await open(undefined);
     await without.page.getByText("This browser shows no wallet.").waitFor();
+    // Only the local stack makes one (test/web/stack-wallet.test.ts).
+    assert.strictEqual(await without.page.getByRole("button", { name: "Make a wallet" }).count(), 0);
     await without.close();
     const wallet = walletOf(buyer.account);
     const { page, close } = await open(wallet);
