@@ -20,6 +20,7 @@ const shared = {
   audience: "localStack",
   scope: "none",
   auth: "none",
+  limitClass: "keyless",
   budget: "none",
 } as const;
 
@@ -33,7 +34,6 @@ const makeWallet = defineRoute({
   name: "stackWallets.make",
   path: PATH,
   summary: "Makes a wallet for the local stack, with money on both chains, and shows its key once",
-  limitClass: "keyless",
   // The key is shown once: a repeat makes another wallet.
   storesResponse: false,
   responses: {
@@ -60,7 +60,6 @@ const listWallet = defineRoute({
   name: "stackWallets.list",
   path: `${PATH}/listed`,
   summary: "Lists a wallet that a program has made for the local stack, for a text that the wallet has signed",
-  limitClass: "registration",
   body: z.strictObject({ message: messageSchema, signature: signatureSchema }).meta({
     id: "StackWalletRequest",
     examples: [{ message: EXAMPLE.pageSession, signature: EXAMPLE.signature }],
