@@ -159,8 +159,9 @@ export class Marketplace {
   }
 
   /**
-   * Tells a local stack that this wallet's key was made for it alone, so that a browser may sign in with the wallet there, too.
-   * Repeating it changes nothing. Never list a wallet that is used elsewhere: what it signs here could be valid on the live chain.
+   * Tells a local stack that this wallet's key was made for it alone, so that a browser may sign in with the wallet there.
+   * Repeating it changes nothing. Never list a wallet that is used elsewhere: what it signs on the local chains could be valid
+   * on the live ones.
    * @returns false where the service is no local stack, and has no such list
    */
   async listStackWallet({ wallet }: { wallet: Wallet }, options: CallOptions = {}): Promise<boolean> {

@@ -7,7 +7,9 @@ import { promisify } from "node:util";
 
 import { assert } from "chai";
 import { createPublicClient, http, parseEther } from "viem";
-import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
+import type { Hex } from "viem";
+import { generatePrivateKey, privateKeyToAccount, privateKeyToAddress } from "viem/accounts";
+import { createSiweMessage, generateSiweNonce } from "viem/siwe";
 
 import { findFreePorts } from "../../scripts/local/ports.ts";
 import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
@@ -85,6 +87,36 @@ describe("the local stack", () => {
       assert.include(stdout, `${address} has them on base-sepolia.`);
       const reading = createPublicClient({ transport: http(networks["base-sepolia"]?.rpcUrl) });
       assert.strictEqual(await reading.getBalance({ address }), parseEther("1"));
+    });
+
+    it("makes a wallet for a browser, which may sign in with that and with a printed one alone", async () => {
+      const { api = "", accounts } = facts;
+      const { host, origin } = new URL(api);
+      const post = async (path: string, body: object, headers: Record<string, string> = {}) => {
+        const sent = { "content-type": "application/json", ...headers };
+        const answer = await fetch(`${api}${path}`, { method: "POST", headers: sent, body: JSON.stringify(body) });
+        return { status: answer.status, body: (await answer.json()) as any };
+      };
+      const signIn = async (key: string) => {
+        const account = privateKeyToAccount(key as Hex);
+        const message = createSiweMessage({
+          address: account.address,
+          domain: host,
+          uri: origin,
+          version: "1",
+          chainId: 84_532,
+          nonce: generateSiweNonce(),
+          statement: "Open a read-only page session for this agent.",
+        });
+        const body = { message, signature: await account.signMessage({ message }), scopes: "read" };
+        return (await post("/api/v1/sessions", body, { origin, "sec-fetch-site": "same-origin" })).body.code as string;
+      };
+      const made = await post("/api/v1/stack/wallets", {});
+      assert.strictEqual(made.status, 201);
+      for (const key of [made.body.data.privateKey, accounts[0]?.privateKey]) {
+        assert.strictEqual(await signIn(key), "wallet_not_registered");
+      }
+      assert.strictEqual(await signIn(generatePrivateKey()), "wallet_not_of_stack");
     });
 
     it("settles a deal on each side by docs/first-agent.md with the command line", async () => {

@@ -165,11 +165,7 @@ describe("the wallets of the local stack", () => {
       }
       const body = await signed(account, { ...fields(), statement: LISTING_STATEMENT });
       const other = await newAccount().signMessage({ message: body.message });
-      assertError(
-        await api.request("POST", LISTED, { body: { ...body, signature: other } }),
-        400,
-        "signature_invalid",
-      );
+      assertError(await api.request("POST", LISTED, { body: { ...body, signature: other } }), 400, "signature_invalid");
       const elsewhere = { domain: "other.test", uri: "https://other.test" };
       const foreign = await signed(account, { ...fields(), ...elsewhere, statement: LISTING_STATEMENT });
       assertError(await api.request("POST", LISTED, { body: foreign }), 400, "sign_in_message_invalid");
@@ -191,12 +187,7 @@ describe("the wallets of the local stack", () => {
       assertInvalid(await api.request("POST", WALLETS, { body: { address: newAccount().address } }), "body.address");
       assertInvalid(await api.request("POST", LISTED, { body: {} }), "body.message", "body.signature");
       const body = { message: "x".repeat(4_001), signature: "0x1", address: newAccount().address };
-      assertInvalid(
-        await api.request("POST", LISTED, { body }),
-        "body.message",
-        "body.signature",
-        "body.address",
-      );
+      assertInvalid(await api.request("POST", LISTED, { body }), "body.message", "body.signature", "body.address");
     });
 
     it("are made twenty times in an hour for a client, together with the faucet", async () => {
