@@ -29,7 +29,9 @@ describe("the sign-in of the local stack in a browser", () => {
 
   it("refuses a wallet that wasn't made for the stack and says why, registered or not", async () => {
     for (const account of [owner.market.buyer.account, undefined]) {
-      const { page, faults, close } = await open(account);
+      const { page, faults, close, wallet } = await open(account);
+      // If it were asked to sign, the page would say that it didn't.
+      wallet.refuses = "personal_sign";
       await page.getByText("So it takes only wallets made for it.").waitFor();
       await choose(page);
       await page.getByText("This wallet wasn't made for this local stack").waitFor();
@@ -41,6 +43,15 @@ describe("the sign-in of the local stack in a browser", () => {
       await close();
       assert.deepEqual(unexpected(faults), []);
     }
+  });
+
+  it("says the same when only the sign-in itself finds out", async () => {
+    const { page, close } = await open(owner.market.seller.account);
+    await page.route(`${WALLETS}/*`, (route) => route.abort());
+    await choose(page);
+    await page.getByText("This wallet wasn't made for this local stack").waitFor();
+    assert.isEmpty(await page.context().cookies());
+    await close();
   });
 
   it("makes a wallet, shows its key once with how to import it, and registers it", async () => {

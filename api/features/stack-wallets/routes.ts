@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { addressOutput, dataOf, networkSchema } from "../../http/common-schemas.ts";
+import { addressOutput, addressSchema, dataOf, networkSchema } from "../../http/common-schemas.ts";
 import { defineRoute } from "../../http/define-route.ts";
 import { ApiError } from "../../http/errors.ts";
 import { EXAMPLE } from "../../http/examples.ts";
@@ -15,7 +15,6 @@ export interface StackWalletDeps {
 
 const PATH = "/api/v1/stack/wallets";
 const shared = {
-  method: "POST",
   tag: "Networks",
   audience: "localStack",
   scope: "none",
@@ -32,6 +31,7 @@ async function requireAnvil(_request: unknown, { stackWallets }: StackWalletDeps
 const makeWallet = defineRoute({
   ...shared,
   name: "stackWallets.make",
+  method: "POST",
   path: PATH,
   summary: "Makes a wallet for the local stack, with money on both chains, and shows its key once",
   // The key is shown once: a repeat makes another wallet.
@@ -58,6 +58,7 @@ const makeWallet = defineRoute({
 const listWallet = defineRoute({
   ...shared,
   name: "stackWallets.list",
+  method: "POST",
   path: `${PATH}/listed`,
   summary: "Lists a wallet that a program has made for the local stack, for a text that the wallet has signed",
   body: z.strictObject({ message: messageSchema, signature: signatureSchema }).meta({
@@ -71,4 +72,17 @@ const listWallet = defineRoute({
   return { status: 200, body: { success: true, data: { address } } };
 }, requireAnvil);
 
-export const stackWalletRoutes = [makeWallet, listWallet];
+const readWallet = defineRoute({
+  ...shared,
+  name: "stackWallets.read",
+  method: "GET",
+  path: `${PATH}/{address}`,
+  summary: "Whether a wallet was made for the local stack, so that a page needn't have another one sign anything",
+  params: z.strictObject({ address: addressSchema }),
+  responses: { 200: dataOf(z.object({ address: addressOutput, isOfStack: z.boolean() })) },
+}).handle(async ({ params: { address } }, { stackWallets }: StackWalletDeps) => ({
+  status: 200,
+  body: { success: true, data: { address, isOfStack: await stackWallets.has(address) } },
+}));
+
+export const stackWalletRoutes = [makeWallet, listWallet, readWallet];

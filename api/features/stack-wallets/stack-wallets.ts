@@ -37,6 +37,11 @@ export class StackWallets {
     return this.#deps.faucet.isOpen();
   }
 
+  /** Whether a wallet was made for this stack. */
+  has(address: `0x${string}`): Promise<boolean> {
+    return this.#deps.list.has(address);
+  }
+
   /**
    * Makes a wallet with money on both chains. It counts as one call of the client at the faucet.
    * @param ip address of the client

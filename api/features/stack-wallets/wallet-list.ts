@@ -30,11 +30,14 @@ export class WalletList {
    * @throws ApiError `wallet_not_of_stack`
    */
   async require(address: `0x${string}`): Promise<void> {
-    const { wallets, isLocalStack } = this.#deps;
-    if (!isLocalStack) return;
-    const walletKey = address.toLowerCase();
-    if (isStackAccount(walletKey) || (await wallets.exists({ _id: walletKey })) !== null) return;
+    if (!this.#deps.isLocalStack || (await this.has(address))) return;
     throw new ApiError("wallet_not_of_stack", { details: { walletAddress: address, hint: HINT } });
+  }
+
+  /** Whether a wallet was made for this stack. */
+  async has(address: `0x${string}`): Promise<boolean> {
+    const walletKey = address.toLowerCase();
+    return isStackAccount(walletKey) || (await this.#deps.wallets.exists({ _id: walletKey })) !== null;
   }
 
   /** Puts a wallet on the list. Repeating it changes nothing, also from several processes. */

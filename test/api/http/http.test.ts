@@ -33,6 +33,7 @@ const KEYLESS = [
     "POST /api/v1/sandbox/advance",
     "POST /api/v1/stack/wallets",
     "POST /api/v1/stack/wallets/listed",
+    "GET /api/v1/stack/wallets/{address}",
     "GET /api/v1/x402/packs",
   ],
   ...["GET /api/v1/market/figures", "GET /api/v1/market/listings", "GET /api/v1/market/listings/{serviceId}"],

@@ -183,6 +183,23 @@ describe("the wallets of the local stack", () => {
       assert.strictEqual((await stored()).filter(({ _id }) => _id === account.address.toLowerCase()).length, 1);
     });
 
+    it("are told from others before these sign anything", async () => {
+      const [made, listed, other] = [privateKeyToAccount((await make()).body.data.privateKey), newAccount(), newAccount()];
+      await list(listed);
+      const printed = localAccount(STACK_ACCOUNTS - 1).address as `0x${string}`;
+      for (const address of [made.address, listed.address, printed]) {
+        for (const written of [address, address.toLowerCase()]) {
+          const { body } = await api.request("GET", `${WALLETS}/${written}`);
+          assert.deepEqual(body.data, { address, isOfStack: true });
+        }
+      }
+      const { body } = await api.request("GET", `${WALLETS}/${other.address}`);
+      assert.deepEqual(body.data, { address: other.address, isOfStack: false });
+      for (const wrong of ["0x1", "listed", `${other.address}0`]) {
+        assertInvalid(await api.request("GET", `${WALLETS}/${wrong}`), "params.address");
+      }
+    });
+
     it("name the field that is wrong", async () => {
       assertInvalid(await api.request("POST", WALLETS, { body: { address: newAccount().address } }), "body.address");
       assertInvalid(await api.request("POST", LISTED, { body: {} }), "body.message", "body.signature");
@@ -274,7 +291,9 @@ describe("the wallets of the local stack", () => {
     it("have no route without the stack's own flag, and a page takes every wallet", async () => {
       const api = await startTestApi();
       await assertUnknown(api);
-      for (const path of [WALLETS, LISTED]) assertError(await api.request("GET", path), 404, "not_found");
+      for (const path of [WALLETS, LISTED, `${WALLETS}/${newAccount().address}`]) {
+        assertError(await api.request("GET", path), 404, "not_found");
+      }
       const account = newAccount();
       assertError(await askSession(api, { account }), 404, "wallet_not_registered");
       const body = { agentName: "Owl", walletAddress: account.address, ...(await signed(account, {})) };

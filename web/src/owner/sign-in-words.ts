@@ -8,6 +8,11 @@ const SOME_SECONDS = 60;
 const TOO_MANY = 429;
 const FIRST_SERVER_ERROR = 500;
 
+/** Why a local stack doesn't take a wallet, and what to do. */
+export const NOT_OF_STACK =
+  "This wallet wasn't made for this local stack, so it can't be used here. The stack's chains have the ids of the live " +
+  "ones, and its USDC the live address: what the wallet signs here could be used with its money there. Make a wallet below.";
+
 /** Why a wallet didn't sign, and what to do. @param reason of a `WalletError` @param message the wallet's own words */
 export function walletWords(reason: string, name: string, message: string): string {
   switch (reason) {
@@ -39,10 +44,7 @@ export function refusalWords(answer: Answer, publicUrl: string): string {
     case "sign_in_needs_https":
       return `Nobody can sign in here: ${publicUrl} is http, and others on the way could read your session. The operator has to serve it over https.`;
     case "wallet_not_of_stack":
-      return (
-        "This wallet wasn't made for this local stack, so it can't be used here. The stack's chains have the ids of the live ones, " +
-        "and its USDC the live address: what the wallet signs here could be used with its money there. Make a wallet below."
-      );
+      return NOT_OF_STACK;
     case "session_limit_reached":
       return "This agent has ten sessions. Sign out in another browser, or wait: a session ends after 30 minutes without use.";
     case "sign_in_message_invalid":

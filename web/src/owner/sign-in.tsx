@@ -5,8 +5,8 @@ import type { Site } from "../data/site.ts";
 import { Notice } from "../parts/notice.tsx";
 import { shortHash } from "../words/names.ts";
 import { askApi, codeOf } from "./api.ts";
-import { refusalWords, walletWords } from "./sign-in-words.ts";
-import { StackWallet } from "./stack-wallet.tsx";
+import { NOT_OF_STACK, refusalWords, walletWords } from "./sign-in-words.ts";
+import { isOtherWallet, StackWallet } from "./stack-wallet.tsx";
 import type { BrowserWallet } from "./announcement.ts";
 import type { Purpose } from "./sign-in-text.ts";
 import { useWallets } from "./wallets.ts";
@@ -73,7 +73,10 @@ export function SignInPage({
     run(wallet, async (say) => {
       const { chooseAccount } = await import("./signing.ts");
       say({ at: "waiting", text: `${wallet.name} asks which account this page may see.` });
-      await open(wallet, await chooseAccount(wallet), say);
+      const account = await chooseAccount(wallet);
+      // Before it signs anything.
+      if (site.isLocalStack && (await isOtherWallet(account))) say({ at: "problem", text: NOT_OF_STACK });
+      else await open(wallet, account, say);
     });
 
   const register = (wallet: BrowserWallet, account: string, agentName: string) =>

@@ -14,7 +14,14 @@ interface Made {
 /** What came of the offer. */
 type Step = { at: "offer"; problem?: string } | { at: "making" } | { at: "made"; wallet: Made };
 
+const OK = 200;
 const CREATED = 201;
+
+/** Whether the stack knows that a wallet wasn't made for it. If it doesn't answer, the sign-in itself says so. */
+export async function isOtherWallet(account: string): Promise<boolean> {
+  const { status, body } = await askApi(`/api/v1/stack/wallets/${account}`);
+  return status === OK && !(body as { data: { isOfStack: boolean } }).data.isOfStack;
+}
 
 /** Offers a wallet that is made for the local stack, and shows its key once: only this page has it, while it is open. */
 export function StackWallet({ publicUrl }: { publicUrl: string }) {
