@@ -184,7 +184,8 @@ describe("the wallets of the local stack", () => {
     });
 
     it("are told from others before these sign anything", async () => {
-      const [made, listed, other] = [privateKeyToAccount((await make()).body.data.privateKey), newAccount(), newAccount()];
+      const made = privateKeyToAccount((await make()).body.data.privateKey);
+      const [listed, other] = [newAccount(), newAccount()];
       await list(listed);
       const printed = localAccount(STACK_ACCOUNTS - 1).address as `0x${string}`;
       for (const address of [made.address, listed.address, printed]) {
