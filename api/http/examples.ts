@@ -26,6 +26,7 @@ export const EXAMPLE = {
   registration: signIn("I register this wallet as an agent."),
   keyRequest: signIn("Issue an API key for this agent."),
   pageSession: signIn("Open a read-only page session for this agent."),
+  stackWallet: signIn("List this wallet, whose key was made for this local stack."),
   signature: `0x${"e".repeat(130)}`,
   time,
   /** The same time in unix seconds. */

@@ -63,7 +63,7 @@ const listWallet = defineRoute({
   summary: "Lists a wallet that a program has made for the local stack, for a text that the wallet has signed",
   body: z.strictObject({ message: messageSchema, signature: signatureSchema }).meta({
     id: "StackWalletRequest",
-    examples: [{ message: EXAMPLE.pageSession, signature: EXAMPLE.signature }],
+    examples: [{ message: EXAMPLE.stackWallet, signature: EXAMPLE.signature }],
   }),
   responses: { 200: dataOf(z.object({ address: addressOutput })) },
   errors: ["not_found", "sign_in_message_invalid", "signature_invalid", "service_unavailable"],
