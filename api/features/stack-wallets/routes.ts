@@ -4,6 +4,7 @@ import { addressOutput, addressSchema, dataOf, networkSchema } from "../../http/
 import { defineRoute } from "../../http/define-route.ts";
 import { ApiError } from "../../http/errors.ts";
 import { EXAMPLE } from "../../http/examples.ts";
+import { isFromPage } from "../../http/page-session.ts";
 import { giftOutput } from "../faucet/routes.ts";
 import { messageSchema, signatureSchema } from "../identity/sign-in-schemas.ts";
 import type { StackWallets } from "./stack-wallets.ts";
@@ -66,9 +67,9 @@ const listWallet = defineRoute({
     examples: [{ message: EXAMPLE.stackWallet, signature: EXAMPLE.signature }],
   }),
   responses: { 200: dataOf(z.object({ address: addressOutput })) },
-  errors: ["not_found", "sign_in_message_invalid", "signature_invalid", "service_unavailable"],
-}).handle(async ({ body: { message, signature } }, { stackWallets }: StackWalletDeps) => {
-  const address = await stackWallets.enlist(message, signature);
+  errors: ["not_found", "sign_in_message_invalid", "signature_invalid", "wallet_not_of_stack", "service_unavailable"],
+}).handle(async ({ body, headers }, { stackWallets }: StackWalletDeps) => {
+  const address = await stackWallets.enlist({ ...body, isFromPage: isFromPage(headers) });
   return { status: 200, body: { success: true, data: { address } } };
 }, requireAnvil);
 

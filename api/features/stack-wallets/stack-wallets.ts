@@ -17,6 +17,14 @@ export interface MadeWallet {
   gifts: readonly (Gift & { network: Network })[];
 }
 
+/** A wallet's own word that its key was made for this stack. */
+export interface Enlisting {
+  message: string;
+  signature: Hex;
+  /** Whether a web page asks, with a wallet of its browser. */
+  isFromPage: boolean;
+}
+
 /** Dependencies of the wallets. */
 export interface StackWalletsDeps {
   list: WalletList;
@@ -61,11 +69,14 @@ export class StackWallets {
   /**
    * Lists the wallet that has signed for it: nobody can list another one's. A text that is sent again lists the same wallet
    * again, so its nonce isn't used up.
-   * @throws ApiError `sign_in_message_invalid`, `signature_invalid`
+   * @throws ApiError `sign_in_message_invalid`, `signature_invalid`; `wallet_not_of_stack` for a page with another wallet
    */
-  async enlist(message: string, signature: Hex): Promise<`0x${string}`> {
-    const { accepted } = await this.#deps.verifySignIn({ statement: LISTING_STATEMENT }, message, signature);
-    await this.#deps.list.add(accepted.address, "program");
+  async enlist({ message, signature, isFromPage }: Enlisting): Promise<`0x${string}`> {
+    const { list, verifySignIn } = this.#deps;
+    const { accepted } = await verifySignIn({ statement: LISTING_STATEMENT }, message, signature);
+    // A page has the wallets of its browser: it knows nothing of how their keys were made.
+    if (isFromPage) await list.require(accepted.address);
+    await list.add(accepted.address, "program");
     return accepted.address;
   }
 }

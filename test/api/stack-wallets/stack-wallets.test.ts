@@ -30,6 +30,9 @@ const HOUR_MS = 3_600_000;
 /** Accounts of every local stack: the contracts' roles, three printed wallets, and the keeper among the rest. */
 const STACK_ACCOUNTS = 11;
 
+/** How browsers mark the requests of pages, of this service or of another. */
+const PAGES = [sameOrigin(), { origin: "https://other.test" }, { "sec-fetch-site": "cross-site" }];
+
 const newAccount = () => privateKeyToAccount(generatePrivateKey());
 
 async function signed(account: PrivateKeyAccount, fields: SignInFields) {
@@ -91,8 +94,8 @@ describe("the wallets of the local stack", () => {
           assert.strictEqual(await client.readContract({ ...read, address: weth.address }), parseEther("1"));
         }
       }
-      const records = await stored();
-      assert.deepInclude(records, { _id: address.toLowerCase(), madeBy: "stack", createdAt: clock.now() });
+      const record = (await stored()).find(({ _id }) => _id === address.toLowerCase());
+      assert.deepEqual([record?.madeBy, record?.createdAt], ["stack", clock.now()]);
       const { db } = api.container.connection;
       for (const { name } of (await db?.listCollections().toArray()) ?? []) {
         const documents = JSON.stringify(await db?.collection(name).find().toArray());
@@ -137,8 +140,7 @@ describe("the wallets of the local stack", () => {
     it("are the only ones that a page registers or signs in; a program registers any", async () => {
       const account = newAccount();
       assertRefused(await signIn(account), account);
-      const pages = [sameOrigin(), { origin: "https://other.test" }, { "sec-fetch-site": "cross-site" }];
-      for (const headers of pages) assertRefused(await register(account, headers), account);
+      for (const headers of PAGES) assertRefused(await register(account, headers), account);
       assert.isNull(await api.container.features.agents.models.agents.findOne({ walletAddress: account.address }));
       const registered = await register(account);
       assert.strictEqual(registered.status, 201, registered.text);
@@ -169,10 +171,12 @@ describe("the wallets of the local stack", () => {
       const elsewhere = { domain: "other.test", uri: "https://other.test" };
       const foreign = await signed(account, { ...fields(), ...elsewhere, statement: LISTING_STATEMENT });
       assertError(await api.request("POST", LISTED, { body: foreign }), 400, "sign_in_message_invalid");
+      // A page has the wallets of its browser.
+      for (const headers of PAGES) assertRefused(await api.request("POST", LISTED, { body, headers }), account);
       assertRefused(await signIn(account), account);
       // The same text, for a caller that lost the answer.
-      for (let call = 0; call < 3; call += 1) {
-        const answer = await api.request("POST", LISTED, { body });
+      for (const headers of [{}, {}, sameOrigin()]) {
+        const answer = await api.request("POST", LISTED, { body, headers });
         assert.strictEqual(answer.status, 200, answer.text);
       }
       const session = { ...body, scopes: "all" };
@@ -240,11 +244,17 @@ describe("the wallets of the local stack", () => {
         return { status: response.status, body: (await response.json()) as any };
       };
       try {
-        const made = await Promise.all(Array.from({ length: 24 }, (_, index) => post(index, WALLETS, {})));
+        // The faucet counts in the same hour, and keeps the chains less busy.
+        const gift = () => ({ address: newAccount().address, network: "base-sepolia" });
+        const gifts = await Promise.all(
+          Array.from({ length: 14 }, (_, index) => post(index, "/api/v1/faucet", gift())),
+        );
+        assert.deepEqual([...new Set(gifts.map(({ status }) => status))], [200]);
+        const made = await Promise.all(Array.from({ length: 12 }, (_, index) => post(index, WALLETS, {})));
         const shown = made.filter(({ status }) => status === 201);
-        assert.strictEqual(shown.length, 20);
-        assert.strictEqual(made.filter(({ status }) => status === 429).length, 4);
-        assert.strictEqual(new Set(shown.map(({ body }) => body.data.address as string)).size, 20);
+        assert.strictEqual(shown.length, 6);
+        assert.strictEqual(made.filter(({ status }) => status === 429).length, 6);
+        assert.strictEqual(new Set(shown.map(({ body }) => body.data.address as string)).size, 6);
         // Each in the process that hasn't made it.
         for (const [index, { status, body }] of made.entries()) {
           if (status !== 201) continue;
@@ -292,9 +302,9 @@ describe("the wallets of the local stack", () => {
     it("have no route without the stack's own flag, and a page takes every wallet", async () => {
       const api = await startTestApi();
       await assertUnknown(api);
-      for (const path of [WALLETS, LISTED, `${WALLETS}/${newAccount().address}`]) {
-        assertError(await api.request("GET", path), 404, "not_found");
-      }
+      // Not through the fixture, which holds answers against the routes that the local stack has.
+      const { status } = await fetch(`${api.url}${WALLETS}/${newAccount().address}`);
+      assert.strictEqual(status, 404);
       const account = newAccount();
       assertError(await askSession(api, { account }), 404, "wallet_not_registered");
       const body = { agentName: "Owl", walletAddress: account.address, ...(await signed(account, {})) };
