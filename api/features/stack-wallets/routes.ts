@@ -24,7 +24,7 @@ const shared = {
   budget: "none",
 } as const;
 
-/** Elsewhere, the routes are unknown paths. */
+/** While a node isn't anvil, wallets are neither made nor listed: the routes are unknown paths. */
 async function requireAnvil(_request: unknown, { stackWallets }: StackWalletDeps): Promise<void> {
   if (!(await stackWallets.isOpen())) throw new ApiError("not_found");
 }
@@ -81,6 +81,8 @@ const readWallet = defineRoute({
   summary: "Whether a wallet was made for the local stack, so that a page needn't have another one sign anything",
   params: z.strictObject({ address: addressSchema }),
   responses: { 200: dataOf(z.object({ address: addressOutput, isOfStack: z.boolean() })) },
+  // Elsewhere alone. Pages refuse others whatever the nodes are, so a stack always answers this.
+  errors: ["not_found"],
 }).handle(async ({ params: { address } }, { stackWallets }: StackWalletDeps) => ({
   status: 200,
   body: { success: true, data: { address, isOfStack: await stackWallets.has(address) } },

@@ -302,9 +302,7 @@ describe("the wallets of the local stack", () => {
     it("have no route without the stack's own flag, and a page takes every wallet", async () => {
       const api = await startTestApi();
       await assertUnknown(api);
-      // Not through the fixture, which holds answers against the routes that the local stack has.
-      const { status } = await fetch(`${api.url}${WALLETS}/${newAccount().address}`);
-      assert.strictEqual(status, 404);
+      assertError(await api.request("GET", `${WALLETS}/${newAccount().address}`), 404, "not_found");
       const account = newAccount();
       assertError(await askSession(api, { account }), 404, "wallet_not_registered");
       const body = { agentName: "Owl", walletAddress: account.address, ...(await signed(account, {})) };
