@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import type { Hex } from "viem";
 
-import { InjectedWallet, OwnerBrowser } from "../fixtures/owner-browser.ts";
+import { InjectedWallet, OwnerBrowser, unexpected } from "../fixtures/owner-browser.ts";
 import { assertShown } from "../fixtures/page-checks.ts";
 
 const WALLETS = "**/api/v1/stack/wallets";
@@ -23,9 +23,6 @@ describe("the sign-in of the local stack in a browser", () => {
   const choose = (page: Page) => page.getByRole("button", { name: "Test Wallet" }).click();
   const make = (page: Page) => page.getByRole("button", { name: "Make a wallet" }).click();
   const keyOn = (page: Page) => page.locator("[aria-labelledby=stack-wallet] pre").first();
-  /** The stream ends with its page. The browser also writes down a refusal that a test asks for. */
-  const unexpected = (faults: readonly string[], refusal = "none") =>
-    faults.filter((fault) => !fault.includes("/events/stream") && !fault.includes(refusal));
 
   it("refuses a wallet that wasn't made for the stack and says why, registered or not", async () => {
     for (const account of [owner.market.buyer.account, undefined]) {
