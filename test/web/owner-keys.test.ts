@@ -152,6 +152,7 @@ describe("an owner's keys in a browser", () => {
     await navigation.getByRole("link", { name: "Home" }).click();
     const mandates = page.locator("section[aria-labelledby=mandates]");
     await mandates.getByText("$0.00 of $12.50").waitFor();
+    await assertShown(page, "/me, with mandates");
     await navigation.getByRole("link", { name: "Keys" }).click();
 
     await press(page, `Revoke ${revoked.keyId}`);
@@ -179,6 +180,27 @@ describe("an owner's keys in a browser", () => {
     ]);
     await page.reload();
     await page.getByText("To see them, sign a text with your wallet.").waitFor();
+    await close();
+    assert.deepEqual(unexpected(faults), []);
+  });
+
+  it("are signed for by a wallet that announces itself late", async () => {
+    const agent = await owner.newAgent("Late Keeper");
+    const { page, faults, close } = await owner.signIn(walletOf(agent), "/me/keys");
+    // Run inside of the browser, whose types the tests don't have.
+    await page.evaluate(`(() => {
+      const silent = (event) => event.stopImmediatePropagation();
+      addEventListener("eip6963:announceProvider", silent);
+      globalThis.wake = () => {
+        removeEventListener("eip6963:announceProvider", silent);
+        dispatchEvent(new Event("eip6963:requestProvider"));
+      };
+    })()`);
+    await press(page, "Show the keys");
+    await page.getByText("This browser shows no wallet.").waitFor();
+    await page.evaluate("wake()");
+    await sign(page);
+    await page.getByText(/^1 key, as of/).waitFor();
     await close();
     assert.deepEqual(unexpected(faults), []);
   });

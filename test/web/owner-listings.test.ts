@@ -76,7 +76,7 @@ describe("an owner's listings in a browser", () => {
   });
 
   it("are changed, paused, activated and archived", async () => {
-    const { seller, serviceId } = owner.market;
+    const { seller, buyer, serviceId } = owner.market;
     const { page, faults, close } = await owner.signIn(walletOf(seller), "/me/listings", "See and act");
     await page.getByRole("link", { name: "Token risk report" }).click();
     await press(page, "Change");
@@ -89,6 +89,10 @@ describe("an owner's listings in a browser", () => {
     const title = "Token risk report, longer";
     const renamed = await owner.api.request("PATCH", path, { key: seller.apiKey, body: { title } });
     assert.strictEqual(renamed.status, 200, renamed.text);
+    // Any news has the page read the listing again.
+    const message = { toAgentId: seller.agentId, body: "Hello" };
+    await owner.api.request("POST", "/api/v1/messages", { key: buyer.apiKey, body: message });
+    await page.getByRole("heading", { name: title }).waitFor();
     await press(page, "Save");
     await page.getByText("Saved.").waitFor();
     await page.locator(".notice.care").first().waitFor();
@@ -140,6 +144,7 @@ describe("an owner's listings in a browser", () => {
     await page.getByRole("navigation", { name: "Your agent" }).getByRole("link", { name: "Listings" }).click();
     await page.getByText("The operator has granted your appeal.").waitFor();
     await page.getByText("because of your appeal. The operator writes: You are right.").waitFor();
+    await assertShown(page, "/me/listings");
     await close();
     assert.deepEqual(unexpected(faults), []);
   });

@@ -43,12 +43,13 @@ export function SignPanel({
   children: ComponentChildren;
 }) {
   const { wallets, isLate } = useWallets();
-  const isReady = wallets.length > 0 || isLate;
+  const hasWallets = wallets.length > 0;
   const { step, start, send } = useSigning(session, signing, onEnded);
   const place = useRef<HTMLElement>(null);
+  // A wallet that comes late, after the page has said that there is none, is asked, too.
   useEffect(() => {
-    if (isReady) void start(wallets);
-  }, [isReady]);
+    if (hasWallets || isLate) void start(wallets);
+  }, [hasWallets, !hasWallets && isLate]);
   // The button that had the focus is gone.
   useEffect(() => {
     place.current?.focus();
