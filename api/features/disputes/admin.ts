@@ -31,15 +31,20 @@ const FIXED_PERCENT = { BuyerRefund: 100, SellerPaid: 0 } as const;
 
 const RETRY_SECONDS = 5;
 
+/** A dispute as an admin reads it before a ruling. */
+export interface ReadCase {
+  reading: DisputeReading;
+  criteria: Record<string, unknown> | null;
+  /** What was delivered; null before that. */
+  payload: Record<string, unknown> | null;
+}
+
 interface Found {
   dispute: DisputeRecord;
   record: TransactionRecord;
 }
 
-/**
- * Rules a dispute as an admin. The first ruling counts, the system's or an admin's. A repeat of the request that
- * made it reads it.
- */
+/** Reads and rules disputes as an admin. */
 export function createAdminRuling(options: AdminRulingOptions) {
   const { disputes, transactions, evaluator, store, progress, chains, chainTimes, now } = options;
   async function loadFacts(subject: Found, chainNow: number) {
@@ -84,7 +89,21 @@ export function createAdminRuling(options: AdminRulingOptions) {
     return { dispute, record, indexedBlock: null, chainNow, resolverContract, transaction };
   }
 
-  return async function rule(disputeId: string, body: AdminRulingBody, operation: Operation): Promise<DisputeReading> {
+  /** A dispute with what it is about. */
+  async function read(disputeId: string): Promise<ReadCase> {
+    const found = await find(disputeId);
+    const { record, dispute } = found;
+    const reading = await loadReading(found, await readChainNow(record.network));
+    const parsed = (json: string | null) => (json === null ? null : (JSON.parse(json) as Record<string, unknown>));
+    return {
+      reading,
+      criteria: parsed(record.criteriaJson ?? dispute.criteriaJson),
+      payload: parsed(record.responsePayloadJson),
+    };
+  }
+
+  /** The first ruling counts, the system's or an admin's. A repeat of the request that made it reads it. */
+  async function rule(disputeId: string, body: AdminRulingBody, operation: Operation): Promise<DisputeReading> {
     const { outcome, rationale } = body;
     const buyerPercent = outcome === "Split" ? (body.buyerPercent ?? 0) : FIXED_PERCENT[outcome];
     const operationId = operation.isRepeatable ? operation.newId("req", now()) : undefined;
@@ -105,7 +124,9 @@ export function createAdminRuling(options: AdminRulingOptions) {
       if (stored === "refused" && !isRuledBy(dispute, operationId)) throw alreadyRuled(dispute);
       return loadReading({ ...found, dispute }, chainNow);
     }
-  };
+  }
+
+  return { read, rule };
 }
 
 /** Whether an operation has made the ruling. */
@@ -113,5 +134,4 @@ function isRuledBy({ ruling }: DisputeRecord, operationId: string | undefined): 
   return operationId !== undefined && ruling?.operationId === operationId;
 }
 
-/** Rules disputes as an admin. */
 export type AdminRuling = ReturnType<typeof createAdminRuling>;

@@ -3,6 +3,7 @@ import type { AdminRuling } from "./admin.ts";
 import { presentDispute } from "./presenter.ts";
 import {
   adminRulingBody,
+  caseAnswer,
   disputeAnswer,
   disputeBody,
   disputedTransactionParams,
@@ -177,8 +178,27 @@ const adminRuling = defineRoute({
     "indexer_unavailable",
   ],
 }).handle(async ({ params, body, operation }, deps: Pick<DisputeDeps, "adminRuling">) => {
-  const reading = await deps.adminRuling(params.disputeId, body, operation);
+  const reading = await deps.adminRuling.rule(params.disputeId, body, operation);
   return { status: 202, body: { success: true, data: presentDispute(reading) } };
+});
+
+const adminCase = defineRoute({
+  name: "disputes.readCase",
+  scope: "none",
+  method: "GET",
+  path: "/api/v1/admin/disputes/{disputeId}",
+  tag: "Admin",
+  summary: "Reads what both parties said in a dispute, the criteria and the delivery",
+  description: "From the service's copy of the chain. Only with `ADMIN_API_KEY`.",
+  auth: "admin",
+  limitClass: "keyless",
+  budget: "none",
+  params: disputeParams,
+  responses: { 200: caseAnswer },
+  errors: ["not_found"],
+}).handle(async ({ params }, { adminRuling: admin }: Pick<DisputeDeps, "adminRuling">) => {
+  const { reading, criteria, payload } = await admin.read(params.disputeId);
+  return { status: 200, body: { success: true, data: { dispute: presentDispute(reading), criteria, payload } } };
 });
 
 export const disputeRoutes = [
@@ -188,5 +208,6 @@ export const disputeRoutes = [
   submitEvidence,
   submitEvidenceOfTransaction,
   offerSettlement,
+  adminCase,
   adminRuling,
 ];

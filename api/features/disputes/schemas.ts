@@ -236,6 +236,19 @@ export const dispute = z
 
 export const disputeAnswer = dataOf(dispute);
 
+/** A dispute with what it is about, for an admin. */
+export const caseAnswer = dataOf(
+  z
+    .object({
+      dispute,
+      criteria: jsonObject
+        .meta({ description: "The document that the parties agreed on; null if the service has none" })
+        .nullable(),
+      payload: jsonObject.meta({ description: "What was delivered" }).nullable(),
+    })
+    .meta({ id: "DisputeCase" }),
+);
+
 /** The ruling document with what proves it. */
 export const rulingAnswer = dataOf(
   z

@@ -89,6 +89,21 @@ describe("an admin's ruling", () => {
     const deal = await court.disputed();
     const opened = await openDispute(deal.disputeId);
     assert.include(opened, { transactionId: deal.transactionId, attempts: 0, lastError: null, ruling: null });
+    const read = async (id: string) => court.api.request("GET", `/api/v1/admin/disputes/${id}`, AS_ADMIN);
+    const { status, body, text } = await read(deal.disputeId);
+    assert.strictEqual(status, 200, text);
+    assert.include(body.data.dispute, { disputeId: deal.disputeId, status: "open" });
+    const key = court.buyer.apiKey;
+    const seen = await court.api.request("GET", `/api/v1/transactions/${deal.transactionId}`, { key });
+    assert.isObject(seen.body.data.responsePayload);
+    assert.deepEqual(body.data.payload, seen.body.data.responsePayload);
+    assert.isObject(body.data.criteria);
+    assertError(await read(UNKNOWN), 404, "not_found");
+    assertError(
+      await court.api.request("GET", `/api/v1/admin/disputes/${deal.disputeId}`, { key }),
+      401,
+      "invalid_api_key",
+    );
     await court.complete(deal);
     const held = await until("the system's ruling is held", async () => {
       const found = await openDispute(deal.disputeId);

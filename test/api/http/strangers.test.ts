@@ -37,7 +37,7 @@ const FOR_EVERYONE: Readonly<Record<string, string>> = {
 const FOR_THE_ADMIN = new Set([
   ...["POST /api/v1/admin/agents/{id}/kya", "POST /api/v1/admin/disputes/{disputeId}/ruling"],
   ...["POST /api/v1/admin/moderation/reports/{id}", "POST /api/v1/admin/moderation/appeals/{decisionId}"],
-  "POST /api/v1/admin/quarantine/{id}",
+  ...["GET /api/v1/admin/disputes/{disputeId}", "POST /api/v1/admin/quarantine/{id}"],
 ]);
 
 /** Query parameters and body fields that name a private record. */

@@ -77,6 +77,23 @@ export interface OpenDispute {
   } | null;
 }
 
+/** What both parties of a dispute said, and what it is about. */
+export interface DisputeCase {
+  dispute: {
+    reason: string | null;
+    evidence: readonly {
+      id: string;
+      submittedBy: "buyer" | "seller";
+      description: string;
+      attachments: readonly string[];
+      submittedAt: string;
+    }[];
+  };
+  criteria: object | null;
+  /** What was delivered. */
+  payload: object | null;
+}
+
 /** A part that the service depends on. */
 export interface Probed {
   ok: boolean;

@@ -45,7 +45,12 @@ export function levelPath(agentId: string): string {
   return `${ADMIN}/agents/${encodeURIComponent(agentId)}/kya`;
 }
 
+/** What both parties of a dispute said. */
+export function casePath(disputeId: string): string {
+  return `${ADMIN}/disputes/${encodeURIComponent(disputeId)}`;
+}
+
 /** The call that rules a dispute. */
 export function rulingPath(disputeId: string): string {
-  return `${ADMIN}/disputes/${encodeURIComponent(disputeId)}/ruling`;
+  return `${casePath(disputeId)}/ruling`;
 }

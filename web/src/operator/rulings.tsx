@@ -15,6 +15,7 @@ import { OUTCOMES } from "../words/states.ts";
 import { useAction } from "./acting.ts";
 import type { OpenDispute } from "./answers.ts";
 import { openDisputesPath, rulingPath } from "./api.ts";
+import { Case } from "./case.tsx";
 import { Choice, IdField, Outcome, TextField, textOf } from "./form-parts.tsx";
 import { ListBody, ListHead } from "./list-parts.tsx";
 import { useList } from "./lists.ts";
@@ -91,6 +92,7 @@ function Open({ dispute, onRule }: { dispute: OpenDispute; onRule: (disputeId: s
           )}
         </p>
       )}
+      <Case disputeId={disputeId} />
       <p class="links">
         <a href={`/deals/${escrowId}?network=${network}`} target="_blank">
           Its deal <span class="unseen">in another tab</span>
