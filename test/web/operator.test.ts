@@ -7,13 +7,14 @@ import { startTestApi } from "../fixtures/api.ts";
 import type { TestAgent, TestApi } from "../fixtures/api.ts";
 import { openBrowser, openPage } from "../fixtures/browser.ts";
 import type { WatchedPage } from "../fixtures/browser.ts";
-import { listService } from "../fixtures/deals.ts";
+import { checkOut, listService, openMarket } from "../fixtures/deals.ts";
 import { AS_ADMIN } from "../fixtures/environment.ts";
 import { heldRuling } from "../fixtures/held-ruling.ts";
 import { moderationCalls } from "../fixtures/moderation.ts";
 import { buildPages } from "../fixtures/page-bundle.ts";
 import { assertAccessible, assertShown, DESKTOP, isAlive } from "../fixtures/page-checks.ts";
 import { quarantinedEscrow } from "../fixtures/quarantine.ts";
+import { openChain } from "../fixtures/stack.ts";
 import { until } from "../fixtures/until.ts";
 
 const HOSTILE = `<img src=x onerror="alert(1)"> [click](javascript:alert(1)) \u202eover`;
@@ -255,7 +256,8 @@ describe("the operator's page in a browser", () => {
   });
 
   it("marks a dispute whose ruling is overdue, says what holds it, and fills the form of an admin's ruling", async () => {
-    const { disputeId } = await heldRuling(api, HOSTILE);
+    const bought = await checkOut(await openMarket(api, await openChain("base-sepolia")));
+    const { disputeId } = await heldRuling(api, bought, HOSTILE);
     const { page, faults, close } = await open();
     await give(page, ADMIN_KEY);
     await page.getByRole("link", { name: "1 ruling is held on Base Sepolia: no_ether" }).click();
@@ -265,6 +267,14 @@ describe("the operator's page in a browser", () => {
     for (const part of ["for the buyer is held", "The wallet can't pay for gas. Send it ether.", SHOWN]) {
       assert.include(text, part);
     }
+    await dispute.getByRole("button", { name: "Read both sides" }).click();
+    await dispute.getByText("Nothing was delivered.").waitFor();
+    const said = await dispute.locator("dd").allInnerTexts();
+    assert.lengthOf(
+      said.filter((one) => one.includes(SHOWN)),
+      2,
+    );
+    assert.strictEqual(await dispute.getByText("The seller", { exact: true }).count(), 1);
     assert.strictEqual(await dispute.locator("img").count(), 0);
     await dispute.getByRole("button", { name: "Rule it" }).click();
     const form = page.getByRole("form", { name: "Rule as admin" });
