@@ -1,6 +1,7 @@
 import type { ApiMutant } from "./api-mutant.ts";
 
 const NETWORKS = "features/networks/routes.ts";
+const KEPT = "lib/kept.ts";
 const READINESS = "features/health/readiness.ts";
 const HEALTH = "features/health/routes.ts";
 const LOOP = "jobs/background-loop.ts";
@@ -62,9 +63,9 @@ export const OPERATION_FAULTS: ApiMutant[] = [
   },
   {
     fault: "the state of the service is shared for longer than a second",
-    file: READINESS,
-    from: "elapsedMs() >= latest.until",
-    to: "elapsedMs() > latest.until",
+    file: KEPT,
+    from: "this.#now() < entry.until",
+    to: "this.#now() <= entry.until",
     tests: HEALTH_TESTS,
   },
   {
