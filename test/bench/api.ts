@@ -4,10 +4,6 @@ import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 
 import { readArguments, refuseArguments, wholeNumber } from "../../scripts/command/arguments.ts";
-import { findFreePorts } from "../../scripts/local/ports.ts";
-import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
-import { startStack } from "../../scripts/local/stack.ts";
-import { writeBenchFacts } from "./api/facts.ts";
 import { load, median } from "./api/load.ts";
 import type { Measured } from "./api/load.ts";
 import { openMarket, startCountedApi } from "./api/market.ts";
@@ -15,6 +11,7 @@ import type { Market, Subject } from "./api/market.ts";
 import { roundTripsOf } from "./api/round-trips.ts";
 import { startApiServer, startFloor } from "./api/servers.ts";
 import type { BenchServer } from "./api/servers.ts";
+import { addressOf, startBenchStack } from "./api/stack.ts";
 
 const SUBJECTS = ["read", "search", "discover", "checkout"] as const satisfies readonly Subject[];
 /** Calls under way: fewer for those that wait for a chain or compute an embedding. */
@@ -113,15 +110,9 @@ function summaryOf(measured: readonly Measured[]) {
 
 const two = (value: number) => Number(value.toFixed(2));
 
-const stack = await startStack({
-  dir: DIR,
-  portBase: await findFreePorts(PORTS_PER_STACK),
-  only: ["chains", "mongo"],
-  fresh: true,
-});
-process.env["TEST_STACK"] = writeBenchFacts(stack.facts, DIR);
+const stack = await startBenchStack(DIR);
 try {
-  const { mongodbUri = "" } = stack.facts;
+  const { mongodbUri } = stack;
   const databaseName = `bench_api_${randomBytes(4).toString("hex")}`;
   say("filling the database …");
   const counted = await startCountedApi(databaseName, mongodbUri);
@@ -130,10 +121,8 @@ try {
   for (const subject of subjects) roundTrips[subject] = await roundTripsOf(counted, market, subject);
   await counted.stop();
 
-  const uri = new URL(mongodbUri);
-  uri.pathname = databaseName;
   const [api, floor] = await Promise.all([
-    startApiServer({ databaseUri: uri.href, dir: DIR, profile: values.profile }),
+    startApiServer({ databaseUri: addressOf(databaseName, mongodbUri), dir: DIR, profile: values.profile }),
     startFloor(mongodbUri, databaseName),
   ]);
   const bench = new ApiBench(market, api, floor);

@@ -12,6 +12,7 @@ import { readArguments, refuseArguments, wholeNumber } from "../../scripts/comma
 import { findFreePorts } from "../../scripts/local/ports.ts";
 import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
 import { startStack } from "../../scripts/local/stack.ts";
+import { startBenchStack } from "./api/stack.ts";
 import { asFirstJudged, firstBench, HALVES, loadListings, loadQueries } from "./discovery/corpus.ts";
 import type { BenchListing, BenchQuery } from "./discovery/corpus.ts";
 import { createServerEncoder, openTextSearch } from "./discovery/peers.ts";
@@ -157,20 +158,10 @@ async function compare(mongodbUri: string | undefined): Promise<void> {
   printAll(ofAll, queries, listings);
 }
 
-/** No deal is made here, so nothing listens at the address of the subgraphs. */
 async function measureServices(seeds: readonly Seed[]): Promise<{ measured: ServiceSizeResult[]; reports: Reports }> {
-  mkdirSync(DIR, { recursive: true });
-  const portBase = await findFreePorts(PORTS_PER_STACK);
-  const stack = await startStack({ dir: DIR, portBase, only: ["chains", "mongo"], fresh: true });
+  const stack = await startBenchStack(DIR);
   try {
-    const networks = Object.entries(stack.facts.networks).map(([name, network]) => [
-      name,
-      { ...network, subgraphUrl: "http://127.0.0.1:9/" },
-    ]);
-    process.env["TEST_STACK"] = join(DIR, "bench.json");
-    const facts = { ...stack.facts, networks: Object.fromEntries(networks) as unknown };
-    writeFileSync(process.env["TEST_STACK"], JSON.stringify(facts));
-    const { mongodbUri = "" } = stack.facts;
+    const { mongodbUri } = stack;
     say("the queries of the bench without an index");
     const reports = new Map([[WITHOUT_INDEX, await relevanceWithoutIndex(seeds, first.queries)]]);
     const measured: ServiceSizeResult[] = [];

@@ -1,13 +1,10 @@
 // `npm run bench:events`: webhooks, streams, messages and memory under load, in real processes.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 
 import { readArguments, refuseArguments } from "../../scripts/command/arguments.ts";
-import type { StackFacts } from "../../scripts/local/facts.ts";
-import { findFreePorts } from "../../scripts/local/ports.ts";
-import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
-import { startStack } from "../../scripts/local/stack.ts";
+import { startBenchStack } from "./api/stack.ts";
 import { measureBlockToWebhook } from "./events/block-to-webhook.ts";
 import { measureDeliveries } from "./events/deliveries.ts";
 import { measureMemorySearch } from "./events/memory-search.ts";
@@ -67,17 +64,6 @@ const say = (text: string): void => {
   if (!values.json) console.log(text);
 };
 
-/** Of the parts on this stack none follows the chains, so nothing listens at the address of their subgraphs. */
-function writeBenchFacts({ networks, ...facts }: StackFacts): string {
-  const withSubgraph = Object.entries(networks).map(([name, network]) => [
-    name,
-    { ...network, subgraphUrl: "http://127.0.0.1:9/" },
-  ]);
-  const path = join(dir, "bench.json");
-  writeFileSync(path, JSON.stringify({ ...facts, networks: Object.fromEntries(withSubgraph) as unknown }));
-  return path;
-}
-
 const results: Record<string, PartResult & { load: number }> = {};
 
 async function take(name: string, bench: EventsBench, measure: (bench: EventsBench) => Promise<PartResult>) {
@@ -90,15 +76,10 @@ const bench = { scale, dir, say, profile: values.profile, mongodbUri: "" };
 if (wanted.includes(BLOCK_TO_WEBHOOK)) await take(BLOCK_TO_WEBHOOK, bench, measureBlockToWebhook);
 const others = Object.entries(MEASURES).filter(([name]) => wanted.includes(name));
 if (others.length > 0) {
-  const stack = await startStack({
-    dir,
-    portBase: await findFreePorts(PORTS_PER_STACK),
-    only: ["chains", "mongo"],
-    fresh: true,
-  });
-  process.env["TEST_STACK"] = writeBenchFacts(stack.facts);
+  // None of these parts follows the chains.
+  const stack = await startBenchStack(dir);
   try {
-    const { mongodbUri = "" } = stack.facts;
+    const { mongodbUri } = stack;
     for (const [name, measure] of others) await take(name, { ...bench, mongodbUri }, measure);
   } finally {
     await stack.stop();

@@ -1,7 +1,5 @@
 // `npm run bench:pages`: the rate of a cached page beside a bare node:http, and how soon a search box takes a key.
-import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
@@ -9,17 +7,14 @@ import { join } from "node:path";
 import { request } from "undici";
 
 import { readArguments, wholeNumber } from "../../scripts/command/arguments.ts";
-import { findFreePorts } from "../../scripts/local/ports.ts";
-import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
-import { startStack } from "../../scripts/local/stack.ts";
 import { openBrowser } from "../fixtures/browser.ts";
 import { buildPages } from "../fixtures/page-bundle.ts";
-import { writeBenchFacts } from "./api/facts.ts";
 import { load, median } from "./api/load.ts";
 import type { Measured } from "./api/load.ts";
 import { createListings, startCountedApi } from "./api/market.ts";
-import { serverOf, startApiServer } from "./api/servers.ts";
+import { startApiServer, startFloorProgram } from "./api/servers.ts";
 import type { BenchServer } from "./api/servers.ts";
+import { addressOf, startBenchStack } from "./api/stack.ts";
 import { firstKey, SLOWED } from "./pages/first-key.ts";
 import type { FirstKey } from "./pages/first-key.ts";
 
@@ -61,11 +56,7 @@ async function startFloor(api: BenchServer): Promise<BenchServer> {
   writeFileSync(file, bytes);
   const same = Object.entries(headers).filter(([name]) => !["connection", "transfer-encoding"].includes(name));
   const program = join("test", "bench", "pages", "floor.ts");
-  const child = spawn(process.execPath, [program, file, JSON.stringify(Object.fromEntries(same))], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const [line] = (await once(child.stdout, "data")) as [Buffer];
-  return serverOf(child, Number(line.toString()));
+  return startFloorProgram(program, file, JSON.stringify(Object.fromEntries(same)));
 }
 
 const loadPage = (server: BenchServer, share = 1): Promise<Measured> =>
@@ -119,24 +110,21 @@ async function measureKeys(api: BenchServer): Promise<Record<string, FirstKey[]>
 
 const totalMs = ({ aliveMs, keyMs }: FirstKey): number => aliveMs + keyMs;
 
-const stack = await startStack({
-  dir: DIR,
-  portBase: await findFreePorts(PORTS_PER_STACK),
-  only: ["chains", "mongo"],
-  fresh: true,
-});
-process.env["TEST_STACK"] = writeBenchFacts(stack.facts, DIR);
+const stack = await startBenchStack(DIR);
 try {
-  const { mongodbUri = "" } = stack.facts;
+  const { mongodbUri } = stack;
   const databaseName = `bench_pages_${randomBytes(4).toString("hex")}`;
   say("filling the database …");
   const counted = await startCountedApi(databaseName, mongodbUri);
   await createListings(counted);
   await counted.stop();
-  const uri = new URL(mongodbUri);
-  uri.pathname = databaseName;
   const webDir = await buildPages();
-  const options = { databaseUri: uri.href, dir: DIR, profile: false, variables: { WEB_DIR: webDir } };
+  const options = {
+    databaseUri: addressOf(databaseName, mongodbUri),
+    dir: DIR,
+    profile: false,
+    variables: { WEB_DIR: webDir },
+  };
   const api = await startApiServer(options);
   let rates: Rate[];
   let keys: Record<string, FirstKey[]>;

@@ -10,11 +10,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "undici";
 
 import { readArguments, wholeNumber } from "../../scripts/command/arguments.ts";
-import { findFreePorts } from "../../scripts/local/ports.ts";
-import { PORTS_PER_STACK } from "../../scripts/local/stack-ports.ts";
-import { startStack } from "../../scripts/local/stack.ts";
 import { readStack } from "../fixtures/api.ts";
 import { startApiServer } from "./api/servers.ts";
+import { addressOf, startBenchStack } from "./api/stack.ts";
 
 const KINDS = [
   ...["sends ahead, reads nothing", "sends ahead, reads all", "reads slowly", "sends slowly", "says nothing"],
@@ -96,20 +94,12 @@ async function measureKind(url: string, kind: string) {
 }
 
 mkdirSync(DIR, { recursive: true });
-const stack =
-  values.stack === undefined
-    ? await startStack({
-        dir: DIR,
-        portBase: await findFreePorts(PORTS_PER_STACK),
-        only: ["chains", "mongo"],
-        fresh: true,
-      })
-    : undefined;
-process.env["TEST_STACK"] = values.stack ?? join(DIR, "stack.json");
-const databaseUri = new URL((await readStack()).mongodbUri);
-databaseUri.pathname = `bench_sockets_${randomBytes(4).toString("hex")}`;
+const stack = values.stack === undefined ? await startBenchStack(DIR) : undefined;
+if (values.stack !== undefined) process.env["TEST_STACK"] = values.stack;
+const { mongodbUri } = await readStack();
+const databaseUri = addressOf(`bench_sockets_${randomBytes(4).toString("hex")}`, mongodbUri);
 const variables = { TRUST_PROXY: "0", CONNECTIONS_PER_ADDRESS: "200", RATE_LIMIT_KEYLESS: UNLIMITED };
-const api = await startApiServer({ databaseUri: databaseUri.href, dir: DIR, profile: false, variables });
+const api = await startApiServer({ databaseUri, dir: DIR, profile: false, variables });
 try {
   await measure(api.url, 1);
   const kinds: Record<string, Awaited<ReturnType<typeof measureKind>>> = {};

@@ -98,10 +98,13 @@ export async function startWorkerProcess(options: BenchServerOptions): Promise<O
 }
 
 /** Starts the floor on the same database. */
-export async function startFloor(mongodbUri: string, databaseName: string): Promise<BenchServer> {
-  const child = spawn(process.execPath, [join("test", "bench", "api", "floor.ts"), mongodbUri, databaseName], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+export function startFloor(mongodbUri: string, databaseName: string): Promise<BenchServer> {
+  return startFloorProgram(join("test", "bench", "api", "floor.ts"), mongodbUri, databaseName);
+}
+
+/** Starts a program that writes its port once it listens. */
+export async function startFloorProgram(program: string, ...given: readonly string[]): Promise<BenchServer> {
+  const child = spawn(process.execPath, [program, ...given], { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = (await once(child.stdout, "data")) as [Buffer];
   return serverOf(child, Number(line.toString()));
 }

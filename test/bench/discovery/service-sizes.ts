@@ -13,6 +13,7 @@ import { cpuMsOf, load } from "../api/load.ts";
 import type { Call } from "../api/load.ts";
 import { startApiServer, startWorkerProcess } from "../api/servers.ts";
 import type { BenchServer } from "../api/servers.ts";
+import { addressOf } from "../api/stack.ts";
 import { delaysOf, memoryOf } from "../events/summary.ts";
 import { loadQueries } from "./corpus.ts";
 import { recordOf } from "./records.ts";
@@ -56,14 +57,17 @@ export async function measureServiceSize(size: number, seeds: readonly Seed[], b
   const databaseName = `bench_discovery_${randomBytes(4).toString("hex")}`;
   const local = await startTestApi({ databaseName });
   const { connection, env, features } = local.container;
-  const uri = new URL(mongodbUri);
-  uri.pathname = databaseName;
   const folderOf = (name: string): string => {
     const folder = join(dir, name);
     mkdirSync(folder, { recursive: true });
     return folder;
   };
-  const options = (name: string) => ({ databaseUri: uri.href, dir: folderOf(name), profile: false, variables: RAISED });
+  const options = (name: string) => ({
+    databaseUri: addressOf(databaseName, mongodbUri),
+    dir: folderOf(name),
+    profile: false,
+    variables: RAISED,
+  });
   const stopping: (() => Promise<void>)[] = [];
 
   /** @returns the number of sellers that are trusted */

@@ -6,6 +6,7 @@ import { announcementOf, recordAll } from "../../fixtures/event-stream.ts";
 import { agentIdOf, grantAccess, madeUpWallets } from "../api/callers.ts";
 import { startApiServer, startWorkerProcess } from "../api/servers.ts";
 import type { BenchServer } from "../api/servers.ts";
+import { addressOf } from "../api/stack.ts";
 
 /** What every part of `npm run bench:events` gets. */
 export interface EventsBench {
@@ -65,9 +66,7 @@ export async function startService(
   const { dir, profile, mongodbUri } = bench;
   const databaseName = `bench_events_${randomBytes(4).toString("hex")}`;
   const local = await startTestApi({ databaseName });
-  const uri = new URL(mongodbUri);
-  uri.pathname = databaseName;
-  const started = { databaseUri: uri.href, dir, profile };
+  const started = { databaseUri: addressOf(databaseName, mongodbUri), dir, profile };
   const server = await startApiServer({ ...started, variables: options.variables ?? {} });
   const worker = options.worker ? await startWorkerProcess(started) : undefined;
   return {
