@@ -6,7 +6,8 @@ import type { Hex } from "viem";
 
 import { escrowAbi } from "../../api/chain/abis.ts";
 import { act } from "../fixtures/deals.ts";
-import { InjectedWallet, OwnerBrowser, unexpected } from "../fixtures/owner-browser.ts";
+import { InjectedWallet } from "../fixtures/injected-wallet.ts";
+import { OwnerBrowser, unexpected } from "../fixtures/owner-browser.ts";
 import { assertShown } from "../fixtures/page-checks.ts";
 
 const denyAbi = parseAbi([

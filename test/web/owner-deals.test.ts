@@ -4,7 +4,8 @@ import { assert } from "chai";
 import { encryptFor } from "../../sdk/src/index.ts";
 import { checkOut, fundedDeal } from "../fixtures/deals.ts";
 import type { CheckoutData } from "../fixtures/deals.ts";
-import { dealRows, InjectedWallet, OwnerBrowser, unexpected } from "../fixtures/owner-browser.ts";
+import { InjectedWallet } from "../fixtures/injected-wallet.ts";
+import { dealRows, OwnerBrowser, unexpected } from "../fixtures/owner-browser.ts";
 import { assertAccessible, assertFits, assertShown, DESKTOP } from "../fixtures/page-checks.ts";
 
 const HOSTILE = {

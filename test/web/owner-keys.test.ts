@@ -6,7 +6,8 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import type { TestAgent } from "../fixtures/api.ts";
 import { withMandate } from "../fixtures/mandates.ts";
 import type { MandateFields } from "../fixtures/mandates.ts";
-import { InjectedWallet, OwnerBrowser, unexpected } from "../fixtures/owner-browser.ts";
+import { InjectedWallet } from "../fixtures/injected-wallet.ts";
+import { OwnerBrowser, unexpected } from "../fixtures/owner-browser.ts";
 import { assertShown } from "../fixtures/page-checks.ts";
 import { until } from "../fixtures/until.ts";
 

@@ -5,7 +5,8 @@ import type { Page } from "playwright-core";
 import type { TestAgent } from "../fixtures/api.ts";
 import { listService } from "../fixtures/deals.ts";
 import { moderationCalls } from "../fixtures/moderation.ts";
-import { InjectedWallet, OwnerBrowser, unexpected } from "../fixtures/owner-browser.ts";
+import { InjectedWallet } from "../fixtures/injected-wallet.ts";
+import { OwnerBrowser, unexpected } from "../fixtures/owner-browser.ts";
 import { assertShown } from "../fixtures/page-checks.ts";
 import { until } from "../fixtures/until.ts";
 

@@ -7,7 +7,8 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { escrowAbi } from "../../api/chain/abis.ts";
 import { act, readTransaction } from "../fixtures/deals.ts";
 import type { CheckoutData } from "../fixtures/deals.ts";
-import { InjectedWallet, OwnerBrowser, unexpected } from "../fixtures/owner-browser.ts";
+import { InjectedWallet } from "../fixtures/injected-wallet.ts";
+import { OwnerBrowser, unexpected } from "../fixtures/owner-browser.ts";
 import { assertShown } from "../fixtures/page-checks.ts";
 
 const BASE_CHAIN = 8_453;

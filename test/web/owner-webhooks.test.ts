@@ -2,7 +2,8 @@
 import { assert } from "chai";
 import type { Page } from "playwright-core";
 
-import { InjectedWallet, OwnerBrowser, unexpected } from "../fixtures/owner-browser.ts";
+import { InjectedWallet } from "../fixtures/injected-wallet.ts";
+import { OwnerBrowser, unexpected } from "../fixtures/owner-browser.ts";
 import { assertShown } from "../fixtures/page-checks.ts";
 import { startReceiver } from "../fixtures/receiver.ts";
 import type { TestReceiver } from "../fixtures/receiver.ts";

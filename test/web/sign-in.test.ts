@@ -1,122 +1,42 @@
 // The sign-in and Home of an agent's owner, in a real browser with a wallet that announces itself (EIP-6963).
-import { once } from "node:events";
-import { connect, createServer } from "node:net";
-import type { AddressInfo } from "node:net";
-
 import { assert } from "chai";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import type { PrivateKeyAccount } from "viem/accounts";
 
-import { startTestApi } from "../fixtures/api.ts";
-import type { TestAgent, TestApi } from "../fixtures/api.ts";
-import { openBrowser, openPage } from "../fixtures/browser.ts";
-import type { WatchedPage } from "../fixtures/browser.ts";
-import { listService, ONE_USDC } from "../fixtures/deals.ts";
-import { buildPages } from "../fixtures/page-bundle.ts";
-import { assertAccessible, assertFits, DESKTOP, isAlive } from "../fixtures/page-checks.ts";
-import { openChain } from "../fixtures/stack.ts";
+import type { TestAgent } from "../fixtures/api.ts";
+import { InjectedWallet } from "../fixtures/injected-wallet.ts";
+import { OwnerBrowser, unexpected } from "../fixtures/owner-browser.ts";
+import { assertAccessible, assertFits, isAlive } from "../fixtures/page-checks.ts";
 import { until } from "../fixtures/until.ts";
 
 /** An icon that would load something if it were more than an image, and a name that hides characters. */
-const WALLET = {
-  uuid: "wallet-1",
+const FACE = {
   name: "Test\u202e Wallet<b>",
   icon: "data:image/svg+xml,%3Csvg xmlns=%27http://www.w3.org/2000/svg%27 viewBox=%270 0 1 1%27 onload=%27alert(1)%27%3E%3Crect width=%271%27 height=%271%27/%3E%3C/svg%3E",
-  rdns: "test.wallet",
 };
-/** Announces a wallet as an extension does. Its answers come from the test. */
-const ANNOUNCE = `(() => {
-  const detail = Object.freeze({
-    info: Object.freeze(${JSON.stringify(WALLET)}),
-    provider: {
-      request: async ({ method, params }) => {
-        const { result, error } = await askWallet(method, params ?? []);
-        if (error !== undefined) throw error;
-        return result;
-      },
-    },
-  });
-  const announce = () => dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail }));
-  addEventListener("eip6963:requestProvider", announce);
-  announce();
-})()`;
-const REFUSED = { code: 4_001, message: "User rejected the request." };
-
-/** A wallet of the browser. */
-interface Wallet {
-  account: PrivateKeyAccount;
-  /** What it refuses. */
-  refuses: string | undefined;
-  /** The texts that it was shown. */
-  texts: string[];
-}
 
 describe("the owner's page in a browser", () => {
-  let api: TestApi;
+  let owner: OwnerBrowser;
   let url: string;
-  let browser: Browser;
   let seller: TestAgent;
   let buyer: TestAgent;
-  /** Browsers reach the service at `PUBLIC_URL`, which has to be known before it starts. */
-  const door = createServer((socket) => {
-    const inner = connect(Number(new URL(api.ownUrl).port), "127.0.0.1");
-    for (const [from, to] of [
-      [socket, inner],
-      [inner, socket],
-    ] as const) {
-      from.pipe(to);
-      from.on("error", () => to.destroy());
-    }
-  });
-
   before(async () => {
-    door.listen(0, "127.0.0.1");
-    await once(door, "listening");
-    url = `http://127.0.0.1:${(door.address() as AddressInfo).port}`;
-    api = await startTestApi({ env: { webDir: await buildPages(), publicUrl: url } });
-    const message = { domain: new URL(url).host, uri: url };
-    seller = await api.registerAgent({ agentName: "Ledger Lines", message });
-    buyer = await api.registerAgent({ agentName: "Careful Buyer", message });
-    const serviceId = await listService(api, seller, { title: "Token <b>risk</b> report" });
-    await (await openChain("base-sepolia")).endow(buyer.account, { usdc: 3n * ONE_USDC });
+    owner = await OwnerBrowser.start({ title: "Token <b>risk</b> report" });
+    ({ url } = owner);
+    const { api, serviceId } = owner.market;
+    ({ seller, buyer } = owner.market);
     const order = { serviceId, paymentMethod: "usdc" };
     const { status, text } = await api.request("POST", "/api/v1/checkout", { key: buyer.apiKey, body: order });
     assert.strictEqual(status, 200, text);
-    browser = await openBrowser();
   });
-  after(async () => {
-    await browser.close();
-    door.close();
-    await api.close();
-  });
+  after(() => owner.close());
 
-  const walletOf = (account: PrivateKeyAccount): Wallet => ({ account, refuses: undefined, texts: [] });
-
-  /** Opens `/me` with a wallet in the browser. */
-  const open = async (wallet: Wallet | undefined): Promise<WatchedPage> => {
-    const watched = await openPage(browser, url, { viewport: DESKTOP });
-    const { page } = watched;
-    if (wallet !== undefined) {
-      await page.exposeFunction("askWallet", async (method: string, params: string[]) => {
-        if (wallet.refuses === method) return { error: REFUSED };
-        if (method === "eth_requestAccounts") return { result: [wallet.account.address.toLowerCase()] };
-        const raw = params[0] as `0x${string}`;
-        wallet.texts.push(Buffer.from(raw.slice(2), "hex").toString());
-        return { result: await wallet.account.signMessage({ message: { raw } }) };
-      });
-      await page.addInitScript(ANNOUNCE);
-    }
-    await page.goto(`${url}/me`);
-    await isAlive(page);
-    return watched;
-  };
+  const walletOf = (account: PrivateKeyAccount) => new InjectedWallet(account, owner.market.chain, FACE);
+  const open = (wallet?: InjectedWallet) => owner.open(wallet, "/me");
   const choose = (page: Page) => page.getByRole("button", { name: "Test Wallet<b>" }).click();
   const isHome = (page: Page) => page.getByRole("heading", { name: "What needs you now" }).waitFor();
   const isSignIn = (page: Page) => page.getByRole("heading", { name: "Sign in", exact: true }).waitFor();
-  /** Faults other than the stream that ends with its page, and refusals that a test asks for. */
-  const unexpected = (faults: readonly string[], refusal = "none") =>
-    faults.filter((fault) => !fault.includes("/events/stream") && !fault.includes(refusal));
 
   it("signs in by the keyboard, shows what needs the owner, survives a reload, and signs out in all tabs", async () => {
     const wallet = walletOf(buyer.account);
@@ -171,7 +91,7 @@ describe("the owner's page in a browser", () => {
     asked.length = 0;
     const again = page.waitForResponse("**/api/v1/auth/usage");
     const message = { toAgentId: seller.agentId, contentType: "application/json", body: "{}" };
-    const sent = await api.request("POST", "/api/v1/messages", { key: buyer.apiKey, body: message });
+    const sent = await owner.api.request("POST", "/api/v1/messages", { key: buyer.apiKey, body: message });
     assert.strictEqual(sent.status, 201, sent.text);
     const before = [...asked];
     await again;
@@ -199,7 +119,7 @@ describe("the owner's page in a browser", () => {
   });
 
   it("says what to do without a wallet, after a refusal, and when the service doesn't answer", async () => {
-    const without = await open(undefined);
+    const without = await open();
     await without.page.getByText("This browser shows no wallet.").waitFor();
     // Only the local stack makes one (test/web/stack-wallet.test.ts).
     assert.strictEqual(await without.page.getByRole("button", { name: "Make a wallet" }).count(), 0);

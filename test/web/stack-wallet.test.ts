@@ -4,7 +4,8 @@ import type { Page } from "playwright-core";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import type { Hex } from "viem";
 
-import { InjectedWallet, OwnerBrowser, unexpected } from "../fixtures/owner-browser.ts";
+import { InjectedWallet } from "../fixtures/injected-wallet.ts";
+import { OwnerBrowser, unexpected } from "../fixtures/owner-browser.ts";
 import { assertShown } from "../fixtures/page-checks.ts";
 
 const WALLETS = "**/api/v1/stack/wallets";
