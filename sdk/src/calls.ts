@@ -1,8 +1,9 @@
-import { decodeErrorResult, decodeFunctionResult, encodeFunctionData, keccak256, stringToHex } from "viem";
+import { decodeErrorResult, decodeFunctionResult, encodeFunctionData, erc20Abi, keccak256, stringToHex } from "viem";
 import type { Address, ContractFunctionReturnType, Hex } from "viem";
 
 import { canonicalJson } from "./canonical-json.ts";
 import { escrowAbi } from "./generated/abis.ts";
+import type { EscrowTerms } from "./terms.ts";
 
 // Calls of the escrow contract as bytes, for wallets that send them themselves. Web pages load this file alone.
 
@@ -49,6 +50,33 @@ export type EscrowMove = "accept" | "finalize" | "refund" | "claimAbandoned" | "
 /** Calldata of a move. */
 export function encodeMove(move: EscrowMove, escrowId: Hex): Hex {
   return encodeFunctionData({ abi: escrowAbi, functionName: move, args: [escrowId] });
+}
+
+/** Calldata that deposits the token as the buyer, which is the sender. The contract needs an allowance for it. */
+export function encodeCreateEscrow(terms: Omit<EscrowTerms, "buyer">): Hex {
+  const { escrowId, seller, amount, token, deadline, disputeWindow, abandonmentGrace, criteriaHash } = terms;
+  const args = [escrowId, seller, amount, token, deadline, disputeWindow, abandonmentGrace, criteriaHash] as const;
+  return encodeFunctionData({ abi: escrowAbi, functionName: "createEscrow", args });
+}
+
+/** Calldata, for a token, that lets a contract transfer so many of its units from the sender. */
+export function encodeApprove(spender: Address, amount: bigint): Hex {
+  return encodeFunctionData({ abi: erc20Abi, functionName: "approve", args: [spender, amount] });
+}
+
+/** Calldata, for a token, that reads how many of its units a contract may transfer from a wallet. */
+export function encodeAllowanceRead(owner: Address, spender: Address): Hex {
+  return encodeFunctionData({ abi: erc20Abi, functionName: "allowance", args: [owner, spender] });
+}
+
+/** Calldata, for a token, that reads how many of its units a wallet holds. */
+export function encodeBalanceRead(owner: Address): Hex {
+  return encodeFunctionData({ abi: erc20Abi, functionName: "balanceOf", args: [owner] });
+}
+
+/** The units in the answer to a read of an allowance or a balance. @throws viem's error if it is none, as from an address without a contract */
+export function decodeUnits(data: Hex): bigint {
+  return decodeFunctionResult({ abi: erc20Abi, functionName: "balanceOf", data });
 }
 
 /** Calldata that reads an escrow. */

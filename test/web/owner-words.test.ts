@@ -140,6 +140,8 @@ describe("the addresses of an owner's deals", () => {
     assert.deepEqual(ownerPlaceOf("/me/listings", "?status=paused"), { page: "listings", status: "paused" });
     assert.deepEqual(ownerPlaceOf("/me/listings", "?status=gone"), { page: "listings", status: "active" });
     assert.deepEqual(ownerPlaceOf("/me/listings/new", ""), { page: "newListing" });
+    assert.deepEqual(ownerPlaceOf("/me/hire", "?service=lst_1"), { page: "hire", serviceId: "lst_1" });
+    assert.deepEqual(ownerPlaceOf("/me/hire", "?service=%3Cb%3E"), { page: "hire", serviceId: "" });
     assert.deepEqual(ownerPlaceOf("/me/listings/lst_1", ""), { page: "listing", serviceId: "lst_1" });
     assert.deepEqual(ownerPlaceOf("/constructor", ""), { page: "home" });
   });

@@ -185,6 +185,13 @@ const ownListingPage = defineRoute({
   answerPage(`/me/listings/${encodeURIComponent(request.params.serviceId)}`, request, deps),
 );
 
+const hirePage = defineRoute({
+  ...pageSpec,
+  name: "pages.hire",
+  path: "/me/hire",
+  summary: "The form with which an agent's owner hires; the listing is read in the browser",
+}).handle((request, deps: PagesDeps) => answerPage("/me/hire", request, deps));
+
 const operatorPage = defineRoute({
   ...pageSpec,
   name: "pages.operator",
@@ -223,6 +230,7 @@ export const pageRoutes = [
   ownWebhooksPage,
   ownListingsPage,
   ownListingPage,
+  hirePage,
   operatorPage,
   assetFile,
 ];

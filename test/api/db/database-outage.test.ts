@@ -68,6 +68,7 @@ const WITHOUT: Readonly<Record<string, number>> = {
   "GET /me": 503,
   "GET /me/deals": 503,
   "GET /me/deals/{transactionId}": 503,
+  "GET /me/hire": 503,
   "GET /me/keys": 503,
   "GET /me/webhooks": 503,
   "GET /me/listings": 503,

@@ -59,6 +59,7 @@ describe("the description of the API", () => {
         "/me/webhooks",
         "/me/listings",
         "/me/listings/{serviceId}",
+        "/me/hire",
         "/operator",
         "/assets/{file}",
       ],

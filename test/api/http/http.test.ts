@@ -50,6 +50,7 @@ const KEYLESS = [
     "GET /me",
     "GET /me/deals",
     "GET /me/deals/{transactionId}",
+    "GET /me/hire",
     "GET /me/keys",
     "GET /me/webhooks",
     "GET /me/listings",

@@ -55,7 +55,7 @@ describe("web pages", () => {
 
   describe("before their bundle is built", () => {
     it("are 503 with the command that builds it, and nothing else changes", async () => {
-      const more = ["/me/keys", "/me/webhooks", "/me/listings", "/me/listings/new", "/me/listings/lst_1"];
+      const more = ["/me/keys", "/me/webhooks", "/me/listings", "/me/listings/new", "/me/listings/lst_1", "/me/hire"];
       const owners = ["/me", "/me/deals", "/me/deals/txn_1", ...more];
       for (const path of ["/", "/search?q=x", "/status", "/listings/lst_1", "/agents/0x01", "/deals/0x01", ...owners]) {
         const answer = await api.request("GET", path, { headers: BROWSER });

@@ -27,7 +27,9 @@ export type OwnerPlace =
   | { page: "webhooks" }
   | { page: "listings"; status: ListingStatus }
   | { page: "newListing" }
-  | { page: "listing"; serviceId: string };
+  | { page: "listing"; serviceId: string }
+  /** The listing to hire; empty if the address names none. */
+  | { page: "hire"; serviceId: string };
 
 /** States of deals, as the API's list takes them. */
 export const DEAL_STATUSES = [
@@ -45,6 +47,7 @@ export const DEAL_STATUSES = [
 const DEALS = "/me/deals";
 /** The address of keys, mandates and approvals. */
 export const KEYS_ADDRESS = "/me/keys";
+const HIRE = "/me/hire";
 /** The address of webhooks and what they got. */
 export const WEBHOOKS_ADDRESS = "/me/webhooks";
 const HOME: OwnerPlace = { page: "home" };
@@ -65,8 +68,8 @@ const NAMES = ["role", "status", "network", "serviceId", "intentId"] as const;
 
 /** Whether an owner's page has this path. */
 export function isOwnerPath(pathname: string): boolean {
-  const isList = pathname === DEALS || pathname === LISTINGS;
-  return isList || Object.hasOwn(PLAIN, pathname) || DEAL.test(pathname) || LISTING.test(pathname);
+  const hasQuery = pathname === DEALS || pathname === LISTINGS || pathname === HIRE;
+  return hasQuery || Object.hasOwn(PLAIN, pathname) || DEAL.test(pathname) || LISTING.test(pathname);
 }
 
 /** What the owner's page at an address shows. */
@@ -75,10 +78,21 @@ export function ownerPlaceOf(pathname: string, search: string): OwnerPlace {
   if (transactionId !== undefined) return { page: "deal", transactionId };
   if (pathname === DEALS) return { page: "deals", filters: readFilters(new URLSearchParams(search)) };
   if (pathname === LISTINGS) return { page: "listings", status: readStatus(new URLSearchParams(search)) };
+  if (pathname === HIRE) return { page: "hire", serviceId: readService(new URLSearchParams(search)) };
   if (pathname === NEW_LISTING_ADDRESS) return { page: "newListing" };
   const serviceId = LISTING.exec(pathname)?.[1];
   if (serviceId !== undefined) return { page: "listing", serviceId };
   return Object.hasOwn(PLAIN, pathname) ? (PLAIN[pathname] ?? HOME) : HOME;
+}
+
+function readService(search: URLSearchParams): string {
+  const given = search.get("service") ?? "";
+  return SERVICE_ID.test(given) ? given : "";
+}
+
+/** The address where an owner hires a listing. */
+export function hireAddress(serviceId: string): string {
+  return `${HIRE}?service=${encodeURIComponent(serviceId)}`;
 }
 
 function readStatus(search: URLSearchParams): ListingStatus {

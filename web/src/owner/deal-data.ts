@@ -7,8 +7,8 @@ import type {
   Transaction,
   TransactionWithActions,
 } from "../../../sdk/src/generated/api-types.ts";
-import type { KeptSession } from "../data/answers.ts";
-import { askApi, readIfThere, readOwn, readPage, saysEnded } from "./api.ts";
+import type { Answer, KeptSession } from "../data/answers.ts";
+import { askApi, codeOf, readIfThere, readOwn, readPage, saysEnded } from "./api.ts";
 import type { Reading } from "./api.ts";
 
 /** What is known of the messages about a deal. */
@@ -128,6 +128,41 @@ async function readMessages(
   return { count: ids.length, shown: read.filter((message) => message !== undefined) };
 }
 
+/** What the service says about a funding. Without either, it hasn't seen it yet. */
+export interface ReportedFunding {
+  /** The deal's state. */
+  state?: string | undefined;
+  /** Why it doesn't count as the deal's. */
+  refusal?: Answer | undefined;
+}
+
+/** The service's node may be behind the wallet's. */
+const LAG = ["funding_pending", "funding_not_found"];
+const CONFLICT = 409;
+
+/**
+ * Has the service verify a funding. A session that only sees can't ask for that: the service finds the escrow without it, too.
+ * @param funding the hash of `createEscrow`, and its block
+ */
+export async function reportFunding(
+  session: KeptSession,
+  transactionId: string,
+  { hash, block }: { hash: string; block: number },
+  ended: AbortSignal,
+): Promise<ReportedFunding> {
+  if (!session.scopes.includes("buy")) return { state: await readStateAt(session, transactionId, block, ended) };
+  const until = performance.now() + LONGEST_MS;
+  while (!ended.aborted && performance.now() < until) {
+    const request = { method: "POST", body: { txHash: hash }, aborted: ended } as const;
+    const answer = await askApi(`${dealPath(transactionId)}/fund`, request, session);
+    if (answer.status === OK) return { state: (answer.body as { data: Transaction }).data.status };
+    if (saysEnded(answer)) return {};
+    if (answer.status === CONFLICT && !LAG.includes(codeOf(answer))) return { refusal: answer };
+    await pause(answer);
+  }
+  return {};
+}
+
 const LONGEST_MS = 120_000;
 const PAUSE_S = 1;
 const MS = 1_000;
@@ -148,8 +183,12 @@ export async function readStateAt(
     const answer = await askApi(`${dealPath(transactionId)}?minBlock=${block}`, { aborted: ended }, session);
     if (answer.status === OK) return (answer.body as { data: Transaction }).data.status;
     if (saysEnded(answer)) return undefined;
-    const pauseMs = (answer.retryAfterSeconds ?? PAUSE_S) * MS;
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    await pause(answer);
   }
   return undefined;
+}
+
+/** Waits as long as an answer asks for. */
+function pause({ retryAfterSeconds }: Answer): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, (retryAfterSeconds ?? PAUSE_S) * MS));
 }

@@ -1,8 +1,10 @@
 import type { EscrowMove, EscrowState } from "../../../sdk/src/calls.ts";
 import type { Transaction, TransactionWithActions } from "../../../sdk/src/generated/api-types.ts";
-import { token } from "../words/amounts.ts";
+import type { Answer } from "../data/answers.ts";
+import { count, token } from "../words/amounts.ts";
 import { DEAL_STATES } from "../words/states.ts";
 import type { StateWords } from "../words/states.ts";
+import { codeOf } from "./api.ts";
 import { isSame, windowEnd } from "./needs.ts";
 
 /** States of deals that no chain knows. */
@@ -137,6 +139,30 @@ export const MOVES: Readonly<Record<EscrowMove, MoveWords>> = {
     effect: (locked) => `Pays half of ${locked} to each party, since nobody has ruled for 30 days.`,
   },
 };
+
+/** What the buyer does first, with one or two transactions. Their arguments are the deal's terms. */
+export const FUNDING = {
+  name: "Pay the deposit",
+  /** @param amount the deposit @param fee the part of it that is never refunded */
+  effect: (amount: string, fee: string): string =>
+    `Moves ${amount} from your wallet into escrow. ${fee} of that is the fee, which isn't refunded. You decide about the rest once the ` +
+    "seller has delivered, and can take it back if nothing is delivered.",
+} as const;
+
+const FUNDING_REFUSALS: Readonly<Record<string, string>> = {
+  funding_failed: "the contract refused it",
+  funding_other_network: "it is on another network",
+  funding_other_escrow: "it is another escrow's",
+  funding_other_terms: "the escrow has other terms",
+  funding_was_a_transfer: "it was a plain transfer",
+};
+
+/** Why the service doesn't take a transaction for the deposit of the deal. */
+export function fundingRefusal(block: number, answer: Answer): string {
+  const code = codeOf(answer);
+  const why = FUNDING_REFUSALS[code] ?? (code === "" ? `status ${answer.status}` : code);
+  return `Block ${count(block)} has it, and the service doesn't take it for this deal's deposit: ${why}. Tell the operator.`;
+}
 
 /** Whether a page has a button for an action of the API. */
 export function isMove(action: string): action is EscrowMove {

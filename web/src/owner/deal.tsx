@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { EscrowMove } from "../../../sdk/src/calls.ts";
 import type { Transaction, TransactionWithActions } from "../../../sdk/src/generated/api-types.ts";
 import type { KeptSession } from "../data/answers.ts";
-import { dealsAddress, NO_FILTERS } from "../data/owner-place.ts";
+import { dealsAddress, hireAddress, NO_FILTERS } from "../data/owner-place.ts";
 import { Hash, Wallet } from "../parts/hash.tsx";
 import { Snippet } from "../parts/snippet.tsx";
 import { State } from "../parts/state.tsx";
@@ -16,12 +16,16 @@ import { readDeal } from "./deal-data.ts";
 import type { DealData } from "./deal-data.ts";
 import { DealTitle, OwnLink } from "./deal-link.tsx";
 import { Attempts, Criteria, Events, Messages, Payloads } from "./deal-parts.tsx";
-import { commandsFor, isMove, isOnChain, knownToken, MOVES, nextStep, stateWords } from "./deal-words.ts";
+import { commandsFor, FUNDING, isMove, isOnChain, knownToken, MOVES, nextStep, stateWords } from "./deal-words.ts";
+import { FundPanel } from "./fund-panel.tsx";
 import { Left } from "./left.tsx";
 import { Freshness, useLive } from "./live.tsx";
 import { MovePanel } from "./move-panel.tsx";
-import type { MoveTerms } from "./moves.ts";
+import type { DealTerms } from "./moves.ts";
 import { isSame } from "./needs.ts";
+
+/** What a button makes: a move, or the deposit. */
+type OwnMove = EscrowMove | "createEscrow";
 
 const EACH_SECOND_MS = 1_000;
 
@@ -107,30 +111,31 @@ function Next({ data, session, onMoved }: { data: DealData; session: KeptSession
   const { deal, networks, criteria, readAt } = data;
   const now = useNow(EACH_SECOND_MS) ?? readAt;
   /** The move whose button was pressed, with the deal as it was shown then. */
-  const [terms, setTerms] = useState<MoveTerms | undefined>(undefined);
+  const [pressed, setPressed] = useState<{ move: OwnMove; terms: DealTerms } | undefined>(undefined);
   const next = nextStep(deal, session.walletAddress, now);
-  const press = (move: EscrowMove) => {
+  const press = (move: OwnMove) => {
     const network = networks.find((one) => one.network === deal.network);
-    setTerms({ move, deal, network, criteria, account: session.walletAddress });
+    setPressed({ move, terms: { deal, network, criteria, account: session.walletAddress } });
+  };
+  const panel = {
+    session,
+    decimals: decimalsOf(data),
+    onMoved,
+    onClose: () => {
+      setPressed(undefined);
+    },
   };
   return (
     <section aria-labelledby="next">
       <h2 id="next">What happens next</h2>
       <p>{next === null ? "Nothing: the deal has ended." : next.text}</p>
       {next !== null && next.until !== null && <Left until={next.until} now={now} />}
-      {terms === undefined ? (
+      {pressed === undefined && (
         <Choices deal={deal} decimals={decimalsOf(data)} said={next?.until ?? null} now={now} onPress={press} />
-      ) : (
-        <MovePanel
-          key={terms.move}
-          session={session}
-          terms={terms}
-          decimals={decimalsOf(data)}
-          onMoved={onMoved}
-          onClose={() => {
-            setTerms(undefined);
-          }}
-        />
+      )}
+      {pressed?.move === "createEscrow" && <FundPanel {...panel} terms={pressed.terms} />}
+      {pressed !== undefined && pressed.move !== "createEscrow" && (
+        <MovePanel key={pressed.move} {...panel} terms={{ ...pressed.terms, move: pressed.move }} />
       )}
       <Commands deal={deal} isSeller={isSame(deal.sellerAddress, session.walletAddress)} />
     </section>
@@ -149,10 +154,11 @@ function Choices({
   /** The end that was said already. */
   said: string | null;
   now: number;
-  onPress: (move: EscrowMove) => void;
+  onPress: (move: OwnMove) => void;
 }) {
+  // The allowance that the API names before the deposit belongs to it.
   const moves = deal.actions.flatMap(({ action, availableUntil }) =>
-    isMove(action) ? [{ move: action, availableUntil }] : [],
+    isMove(action) || action === "createEscrow" ? [{ move: action, availableUntil }] : [],
   );
   if (moves.length === 0) return null;
   const amount = (units: string) => knownToken(units, deal.currency, decimals);
@@ -167,9 +173,13 @@ function Choices({
               onPress(move);
             }}
           >
-            {MOVES[move].name}
+            {move === "createEscrow" ? FUNDING.name : MOVES[move].name}
           </button>
-          <p>{MOVES[move].effect(amount(deal.lockedAmount), amount(deal.platformFee))}</p>
+          <p>
+            {move === "createEscrow"
+              ? FUNDING.effect(amount(deal.amount), amount(deal.platformFee))
+              : MOVES[move].effect(amount(deal.lockedAmount), amount(deal.platformFee))}
+          </p>
           {availableUntil !== null && !isSameTime(availableUntil, said) && <Left until={availableUntil} now={now} />}
         </li>
       ))}
@@ -192,7 +202,7 @@ function Commands({ deal, isSeller }: { deal: TransactionWithActions; isSeller: 
       ))}
       {isOver && deal.serviceId !== null && (
         <p>
-          <a href={`/listings/${encodeURIComponent(deal.serviceId)}`}>Order the service again</a>
+          <OwnLink to={hireAddress(deal.serviceId)}>Order the service again</OwnLink>
         </p>
       )}
     </>

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 
 import { Notice } from "../parts/notice.tsx";
+import type * as hire from "./hire.tsx";
 import type * as keys from "./keys.tsx";
 import type * as listings from "./listings.tsx";
 import type * as ownListing from "./own-listing.tsx";
@@ -8,6 +9,7 @@ import type * as webhooks from "./webhooks.tsx";
 
 // Pages whose code is loaded when they are opened: Home and deals don't wait for it.
 
+const loadHire = () => import("./hire.tsx");
 const loadKeys = () => import("./keys.tsx");
 const loadListings = () => import("./listings.tsx");
 const loadOwnListing = () => import("./own-listing.tsx");
@@ -35,6 +37,12 @@ export function LaterNewListing(props: Parameters<typeof ownListing.NewListingPa
 export function LaterOwnListing(props: Parameters<typeof ownListing.OwnListingPage>[0]) {
   const loaded = useLoaded(loadOwnListing);
   return typeof loaded === "string" ? <NotThere why={loaded} /> : <loaded.OwnListingPage {...props} />;
+}
+
+/** The form with which a listing is hired. */
+export function LaterHire(props: Parameters<typeof hire.HirePage>[0]) {
+  const loaded = useLoaded(loadHire);
+  return typeof loaded === "string" ? <NotThere why={loaded} /> : <loaded.HirePage {...props} />;
 }
 
 /** The agent's webhooks. */

@@ -6,6 +6,7 @@ import type { Answer, Categories, KeptSession } from "../data/answers.ts";
 import { Notice } from "../parts/notice.tsx";
 import { networkName, unitName } from "../words/names.ts";
 import { Refused, saysEnded } from "./api.ts";
+import { FormField } from "./form-field.tsx";
 import { apiFaults, DECIMALS, DELIVERY_TYPES, faultsOf, HINTS, listingRefusal, PRICE_UNITS } from "./listing-words.ts";
 import type { ListingFields, TextField } from "./listing-words.ts";
 import { readCategories } from "./listings-data.ts";
@@ -81,7 +82,7 @@ export function ListingForm({
     "aria-describedby": `about-${field}`,
   });
   const choice = (field: TextField, label: string, choices: ComponentChildren) => (
-    <Field name={field} label={label} fault={faults[field]}>
+    <FormField name={field} label={label} hint={HINTS[field]} fault={faults[field]}>
       <select
         {...bind(field)}
         onChange={(event) => {
@@ -90,10 +91,10 @@ export function ListingForm({
       >
         {choices}
       </select>
-    </Field>
+    </FormField>
   );
   const input = (field: TextField, label: string, more: { inputMode?: "decimal" | "url" } = {}) => (
-    <Field name={field} label={label} fault={faults[field]}>
+    <FormField name={field} label={label} hint={HINTS[field]} fault={faults[field]}>
       <input
         {...bind(field)}
         {...more}
@@ -102,13 +103,13 @@ export function ListingForm({
           change(field, event.currentTarget.value);
         }}
       />
-    </Field>
+    </FormField>
   );
 
   return (
     <form class="panel fields" onSubmit={(event) => void submit(event)} noValidate aria-label={name}>
       {input("title", "Title")}
-      <Field name="description" label="Description" fault={faults["description"]}>
+      <FormField name="description" label="Description" hint={HINTS.description} fault={faults["description"]}>
         <textarea
           {...bind("description")}
           rows={6}
@@ -116,7 +117,7 @@ export function ListingForm({
             change("description", event.currentTarget.value);
           }}
         />
-      </Field>
+      </FormField>
       {choice("category", "Category", <CategoryOptions categories={categories} current={fields.category} />)}
       {input("price", "Price", { inputMode: "decimal" })}
       {choice(
@@ -156,32 +157,6 @@ export function ListingForm({
         </button>
       </div>
     </form>
-  );
-}
-
-/** A field with its name, what it takes, and what is wrong with it. */
-function Field({
-  name,
-  label,
-  fault,
-  children,
-}: {
-  name: TextField;
-  label: string;
-  fault: string | undefined;
-  children: ComponentChildren;
-}) {
-  return (
-    <div>
-      <label>
-        {label}
-        {children}
-      </label>
-      <p class="aside" id={`about-${name}`}>
-        {fault !== undefined && <strong class="fault">{fault} </strong>}
-        {HINTS[name]}.
-      </p>
-    </div>
   );
 }
 

@@ -40,6 +40,16 @@ export function moveWords(reason: string, detail: string, { wallet, account, net
     }
     case "role":
       return `Only the deal's ${detail} can do this. ${NOTHING}`;
+    case "taken":
+      return `Another escrow has this deal's id, so the deposit can't be paid. ${NOTHING} Order the service again.`;
+    case "criteria":
+      return `This page can't show the criteria that the deposit would agree to. ${NOTHING} Reload the page; if that stays, tell the operator.`;
+    case "fee":
+      return `The contract would take another fee than this page shows. ${NOTHING} Tell the operator.`;
+    case "quote_over":
+      return `The offer is over: its price held for a while only. ${NOTHING} Order the service again, for today's price.`;
+    case "balance":
+      return `${shortHash(account)} holds less ${detail} than the deposit. ${NOTHING} Send it some, then try again.`;
     case "reverts":
       return `The contract refuses it: ${REFUSALS[detail] ?? detail}. ${NOTHING}`;
     default:
@@ -51,15 +61,24 @@ export function moveWords(reason: string, detail: string, { wallet, account, net
 const REFUSALS: Readonly<Record<string, string>> = {
   AbandonmentGraceElapsed: "the time to decline is over",
   AbandonmentGraceOpen: "the seller may still decline",
+  AmountBelowMinimum: "the deposit is too small",
+  BelowSellerMinimum: "the deposit is less than the seller takes",
   CallerNotBuyer: "the wallet's account isn't the deal's buyer",
   CallerNotSeller: "the wallet's account isn't the deal's seller",
+  DeadlinePassed: "the time to deliver is over",
+  DeadlineTooEarly: "too little time is left to deliver",
+  DeliveryTimeBelowSellerMinimum: "the seller takes more time to deliver",
   DisputeWindowElapsed: "the time to accept or dispute is over",
   DisputeWindowOpen: "the buyer may still accept or dispute",
   Error: "the token refuses to pay",
   NothingToWithdraw: "it holds nothing for the wallet's account any more",
+  EscrowAlreadyExists: "the deposit is paid already",
   EscrowNotFound: "it has no such escrow",
   EscrowNotInState: "the deal has moved on",
+  JobValueCapExceeded: "the deposit is more than the scores of the parties allow",
+  NewEscrowsPaused: "it takes no new deposits at the moment",
   ResolutionNotExpired: "a ruling may still come",
+  SellerPaused: "the seller takes no new jobs at the moment",
 };
 
 const TEXT_LENGTH = 200;

@@ -11,9 +11,8 @@ import { accountsOf, ask } from "./wallet-calls.ts";
 
 type Hex = `0x${string}`;
 
-/** A move as the page shows it. */
-export interface MoveTerms {
-  move: EscrowMove;
+/** A deal as the page shows it. */
+export interface DealTerms {
   deal: Transaction;
   /** The deal's network, as the service describes it. */
   network: NetworkStatus | undefined;
@@ -21,6 +20,11 @@ export interface MoveTerms {
   criteria: Record<string, unknown> | undefined;
   /** The session's agent. */
   account: string;
+}
+
+/** A move as the page shows it. */
+export interface MoveTerms extends DealTerms {
+  move: EscrowMove;
 }
 
 /** A transaction that was checked and can be signed. */
@@ -37,14 +41,18 @@ export interface MovePlan {
   cost: string;
 }
 
+/** Why nothing can be signed; the second line is about a deposit alone. */
+type MoveRefusal =
+  | ("other_chain" | "other_account" | "not_listed" | "no_contract" | "differs" | "state" | "role" | "reverts")
+  | ("taken" | "criteria" | "fee" | "quote_over" | "balance");
+
 /** Why a move isn't made. Nothing was signed. */
 export class MoveError extends Error {
-  readonly reason:
-    "other_chain" | "other_account" | "not_listed" | "no_contract" | "differs" | "state" | "role" | "reverts";
+  readonly reason: MoveRefusal;
   /** The chain, the account, the term, the state or the contract's error, by its name. */
   readonly detail: string;
 
-  constructor(reason: MoveError["reason"], detail = "") {
+  constructor(reason: MoveRefusal, detail = "") {
     super(`${reason} ${detail}`);
     this.reason = reason;
     this.detail = detail;
@@ -62,7 +70,7 @@ export interface Problem {
 export function problemOf(
   error: unknown,
   wallet: BrowserWallet | undefined,
-  { deal, account }: MoveTerms,
+  { deal, account }: DealTerms,
   wasAsked: boolean,
 ): Problem {
   const { network, chainId } = deal;
@@ -84,7 +92,7 @@ export async function prepareMove(wallet: BrowserWallet, terms: MoveTerms): Prom
   const to = requireContract(terms);
   await requireAccount(wallet, account);
   await requireChain(wallet, deal.chainId);
-  requireRole(terms);
+  requireRole(deal, account, MOVES[move].by);
   const escrow = await readEscrow(wallet, to, deal.escrowId as Hex);
   const difference = escrow.state === "None" ? undefined : differenceOf(escrow, terms);
   if (difference !== undefined) throw new MoveError("differs", difference);
@@ -144,8 +152,8 @@ const LONGEST_MS = 180_000;
 const HASH = /^0x[0-9a-fA-F]{64}$/;
 const HEX_DATA = /^0x([0-9a-fA-F]{2})*$/;
 
-/** The escrow contract, if service and deal name the same one, and the token that the page shows. */
-function requireContract({ deal, network }: MoveTerms): string {
+/** The escrow contract, if service and deal name the same one, and the token that the page shows. @throws MoveError */
+export function requireContract({ deal, network }: DealTerms): string {
   if (network?.chainId !== deal.chainId || !isSame(network.contracts.escrow, deal.escrowContract)) {
     throw new MoveError("not_listed", "contract");
   }
@@ -160,7 +168,8 @@ export async function requireAccount(wallet: BrowserWallet, account: string): Pr
   if (!shown.some((one) => isSame(one, account))) throw new MoveError("other_account", shown[0] ?? "");
 }
 
-async function requireChain(wallet: BrowserWallet, chainId: number): Promise<void> {
+/** @throws MoveError if the wallet is on another chain, WalletError */
+export async function requireChain(wallet: BrowserWallet, chainId: number): Promise<void> {
   const current = await chainOf(wallet);
   if (current !== BigInt(chainId)) throw new MoveError("other_chain", current.toString());
 }
@@ -170,17 +179,28 @@ export async function chainOf(wallet: BrowserWallet): Promise<bigint> {
   return quantity(await ask(wallet, "eth_chainId"));
 }
 
-function requireRole({ move, deal, account }: MoveTerms): void {
-  const { by } = MOVES[move];
+/** @throws MoveError if the account isn't that party of the deal */
+export function requireRole(deal: Transaction, account: string, by: "buyer" | "seller" | "anyone"): void {
   const party = by === "buyer" ? deal.buyerAddress : deal.sellerAddress;
   if (by !== "anyone" && !isSame(party, account)) throw new MoveError("role", by);
 }
 
-async function readEscrow(wallet: BrowserWallet, to: string, escrowId: Hex): Promise<Escrow> {
-  const answer = await ask(wallet, "eth_call", [{ to, data: encodeEscrowRead(escrowId) }, "latest"]);
+/** An escrow as the chain has it. @throws MoveError without a contract there, WalletError */
+export function readEscrow(wallet: BrowserWallet, to: string, escrowId: Hex): Promise<Escrow> {
+  return readChain(wallet, to, encodeEscrowRead(escrowId), decodeEscrow);
+}
+
+/** What a contract answers. @throws MoveError without a contract there, WalletError */
+export async function readChain<Result>(
+  wallet: BrowserWallet,
+  to: string,
+  data: Hex,
+  decode: (answer: Hex) => Result,
+): Promise<Result> {
+  const answer = await ask(wallet, "eth_call", [{ to, data }, "latest"]);
   if (typeof answer !== "string" || !HEX_DATA.test(answer)) throw new WalletError("failed");
   try {
-    return decodeEscrow(answer as Hex);
+    return decode(answer as Hex);
   } catch {
     // Another chain may have the same number: the local one and the public one, for example.
     throw new MoveError("no_contract", to);
@@ -188,7 +208,7 @@ async function readEscrow(wallet: BrowserWallet, to: string, escrowId: Hex): Pro
 }
 
 /** The first term of the chain that isn't what the page shows; undefined if all are the same. */
-function differenceOf(escrow: Escrow, { deal, criteria }: MoveTerms): string | undefined {
+export function differenceOf(escrow: Escrow, { deal, criteria }: DealTerms): string | undefined {
   const terms: readonly (readonly [name: string, onChain: bigint | string, shown: bigint | string])[] = [
     ["buyer", escrow.buyer, deal.buyerAddress],
     ["seller", escrow.seller, deal.sellerAddress],
@@ -231,7 +251,7 @@ function revertDataIn(error: unknown, depth = 0): Hex | undefined {
 }
 
 /** A number of an answer. @throws WalletError for something else */
-function quantity(answer: unknown): bigint {
+export function quantity(answer: unknown): bigint {
   if (typeof answer !== "string" || !/^0x[0-9a-fA-F]{1,64}$/.test(answer)) throw new WalletError("failed");
   return BigInt(answer);
 }

@@ -19,7 +19,14 @@ import { OwnDealPage } from "./deal.tsx";
 import { DealsPage } from "./deals.tsx";
 import { HomePage } from "./home.tsx";
 import type { KnownKeys } from "./keys-data.ts";
-import { LaterKeys, LaterListings, LaterNewListing, LaterOwnListing, LaterWebhooks } from "./later-pages.tsx";
+import {
+  LaterHire,
+  LaterKeys,
+  LaterListings,
+  LaterNewListing,
+  LaterOwnListing,
+  LaterWebhooks,
+} from "./later-pages.tsx";
 import { NewsProvider } from "./live.tsx";
 import { OwnerFrame, OwnerShell } from "./shell.tsx";
 import { SignInPage } from "./sign-in.tsx";
@@ -145,6 +152,9 @@ function Place({
       {place.page === "listing" && (
         <LaterOwnListing key={place.serviceId} session={session} serviceId={place.serviceId} onEnded={onEnded} />
       )}
+      {place.page === "hire" && (
+        <LaterHire key={place.serviceId} session={session} serviceId={place.serviceId} onEnded={onEnded} />
+      )}
       {place.page === "webhooks" && <LaterWebhooks session={session} onEnded={onEnded} />}
     </NewsProvider>
   );
@@ -159,6 +169,7 @@ const TITLES: Readonly<Record<OwnerPlace["page"], string>> = {
   listings: "Listings",
   newListing: "Offer a service",
   listing: "Listing",
+  hire: "Hire",
 };
 
 /** What the address asks for, and what goes to another address without loading the page again. */

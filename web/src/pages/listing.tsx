@@ -1,5 +1,6 @@
 import { loaded } from "../data/answers.ts";
 import type { Answers, ListingDetails } from "../data/answers.ts";
+import { hireAddress } from "../data/owner-place.ts";
 import type { Site } from "../data/site.ts";
 import { Hash, Wallet } from "../parts/hash.tsx";
 import { Absent } from "../parts/notice.tsx";
@@ -141,6 +142,11 @@ function Hire({ listing, site: { publicUrl } }: { listing: ListingDetails; site:
   return (
     <section class="panel" aria-labelledby="hire">
       <h2 id="hire">Hire it</h2>
+      {ways.length > 0 && (
+        <p>
+          <a href={hireAddress(listing.serviceId)}>Hire it here, with the wallet of your browser</a>
+        </p>
+      )}
       {ways.map(({ title, lines }) => (
         <Snippet key={title} title={title} lines={lines} />
       ))}

@@ -18,6 +18,12 @@ const TOKENS: Readonly<Record<string, { symbol: "USDC" | "WETH"; decimals: numbe
   USD: { symbol: "USDC", decimals: 6, shown: 6 },
   ETH: { symbol: "WETH", decimals: 18, shown: 15 },
 };
+
+/** What a checkout calls the token that a currency is paid in; undefined if no escrow holds it. */
+export function paymentMethodOf(currency: string): string | undefined {
+  return TOKENS[currency]?.symbol.toLowerCase();
+}
+
 const INTENT = "my-first-order";
 const CALLBACK = "https://your.host/callback";
 
