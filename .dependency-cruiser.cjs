@@ -109,7 +109,7 @@ module.exports = {
       from: { path: "^web/src/" },
       to: {
         pathNot:
-          "^(web/src/|sdk/src/(index|approval-data|calls|canonical-json|generated/api-types)\\.ts$|node_modules/preact(-render-to-string)?/)",
+          "^(web/src/|sdk/src/(index|agreement-data|approval-data|calls|canonical-json|generated/api-types)\\.ts$|node_modules/preact(-render-to-string)?/)",
       },
     },
     {

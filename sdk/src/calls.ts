@@ -2,10 +2,10 @@ import { decodeErrorResult, decodeFunctionResult, encodeFunctionData, erc20Abi, 
 import type { Address, ContractFunctionReturnType, Hex } from "viem";
 
 import { canonicalJson } from "./canonical-json.ts";
-import { escrowAbi } from "./generated/abis.ts";
+import { escrowAbi, resolverAbi } from "./generated/abis.ts";
 import type { EscrowTerms } from "./terms.ts";
 
-// Calls of the escrow contract as bytes, for wallets that send them themselves. Web pages load this file alone.
+// Calls of the escrow and the resolver contract as bytes, for wallets that send them themselves. Web pages load this file alone.
 
 /** States of an escrow. The position in the list is the code on chain. */
 export const ESCROW_STATES = [
@@ -112,10 +112,44 @@ export function encodeWithdraw(token: Address): Hex {
   return encodeFunctionData({ abi: escrowAbi, functionName: "withdraw", args: [token] });
 }
 
-/** The name of the contract's error in what a call reverted with; undefined for data of another kind. */
+/** Calldata that reads which contract divides disputed escrows. */
+export function encodeResolverRead(): Hex {
+  return encodeFunctionData({ abi: escrowAbi, functionName: "resolverContract" });
+}
+
+/** The address in the answer to such a read. @throws viem's error if it is none, as from an address without a contract */
+export function decodeResolver(data: Hex): Address {
+  return decodeFunctionResult({ abi: escrowAbi, functionName: "resolverContract", data });
+}
+
+/** An agreement that both parties of a dispute have signed (`agreementData`). */
+export interface SignedAgreement {
+  /** The buyer's share, 0 to 100. */
+  buyerPercent: number;
+  /** Unix seconds. */
+  deadline: number;
+  buyerSignature: Hex;
+  sellerSignature: Hex;
+}
+
+/** Calldata for the resolver contract that ends a dispute as both parties have signed. */
+export function encodeAgreement(
+  escrowId: Hex,
+  { buyerPercent, deadline, buyerSignature, sellerSignature }: SignedAgreement,
+): Hex {
+  return encodeFunctionData({
+    abi: resolverAbi,
+    functionName: "resolveByAgreement",
+    args: [escrowId, BigInt(buyerPercent), BigInt(deadline), [buyerSignature, sellerSignature]],
+  });
+}
+
+const ALL_ERRORS = [...escrowAbi, ...resolverAbi].filter((entry) => entry.type === "error");
+
+/** The name of the contracts' error in what a call reverted with; undefined for data of another kind. */
 export function revertNameOf(data: Hex): string | undefined {
   try {
-    return decodeErrorResult({ abi: escrowAbi, data }).errorName;
+    return decodeErrorResult({ abi: ALL_ERRORS, data }).errorName;
   } catch {
     return undefined;
   }
@@ -123,5 +157,14 @@ export function revertNameOf(data: Hex): string | undefined {
 
 /** The hash of agreed criteria, which the escrow has as its `criteriaHash`. @throws TypeError for what isn't JSON */
 export function criteriaHashOf(criteria: Record<string, unknown>): Hex {
-  return keccak256(stringToHex(canonicalJson(criteria)));
+  return hashOf(criteria);
+}
+
+/** The hash of a ruling's document, which the resolver contract has as `rationaleHash`. @throws TypeError for what isn't JSON */
+export function rulingHashOf(document: Record<string, unknown>): Hex {
+  return hashOf(document);
+}
+
+function hashOf(document: Record<string, unknown>): Hex {
+  return keccak256(stringToHex(canonicalJson(document)));
 }

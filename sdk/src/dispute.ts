@@ -1,9 +1,9 @@
-import { keccak256, stringToHex } from "viem";
 import type { Hex } from "viem";
 import { getBlock, readContract } from "viem/actions";
 
+import { agreementData } from "./agreement-data.ts";
 import { requireInteger, segment } from "./arguments.ts";
-import { canonicalJson } from "./canonical-json.ts";
+import { rulingHashOf } from "./calls.ts";
 import { DealRequests } from "./deal-requests.ts";
 import type { DealTerms } from "./deal-terms.ts";
 import { RefusedError } from "./errors.ts";
@@ -33,15 +33,6 @@ export interface SettlementTerms {
   /** Last second at which the chain accepts it, in unix seconds; in an hour by default. */
   deadline?: number;
 }
-
-/** EIP-712 types of an agreement (contracts/ResolverV2.sol). */
-export const AGREEMENT_TYPES = {
-  ResolutionAgreement: [
-    { name: "escrowId", type: "bytes32" },
-    { name: "buyerPercent", type: "uint256" },
-    { name: "deadline", type: "uint256" },
-  ],
-} as const;
 
 type ReadOptions = Parameters<Http["get"]>[1];
 
@@ -92,7 +83,7 @@ export class Dispute {
   async ruling(options: CallOptions = {}): Promise<Ruling> {
     const path = await this.#path("/ruling", options);
     const { data } = await this.#http.get<wire.DisputesReadRulingResponse>(path, options);
-    const hash = keccak256(stringToHex(canonicalJson(data.document)));
+    const hash = rulingHashOf(data.document);
     if (hash !== data.rationaleHash || (data.onChain !== null && data.onChain !== hash)) {
       throw new RefusedError(`the ruling document of dispute ${data.disputeId} doesn't match its hash`);
     }
@@ -110,18 +101,9 @@ export class Dispute {
     const deadline = terms.deadline ?? (await inAnHour(wallet));
     const { account, chain } = wallet;
     const { escrowId } = this.#terms;
-    const signature = await wallet.signTypedData({
-      account,
-      domain: {
-        name: "AgentMarketplaceResolver",
-        version: "2",
-        chainId: chain.id,
-        verifyingContract: await this.#resolver(wallet),
-      },
-      types: AGREEMENT_TYPES,
-      primaryType: "ResolutionAgreement",
-      message: { escrowId, buyerPercent: BigInt(buyerPercent), deadline: BigInt(deadline) },
-    });
+    const resolver = await this.#resolver(wallet);
+    const data = agreementData({ chainId: chain.id, resolver, escrowId, buyerPercent, deadline });
+    const signature = await wallet.signTypedData({ account, ...data });
     const path = await this.#path("/settlement", options);
     const body = { buyerPercent, deadline, signature };
     const request = { isIdempotent: true, ...options };

@@ -1,6 +1,7 @@
 // The package's exports. Inside the package every file imports from the one that defines the name.
 export type { Account, FeeTier, KyaStatus, LinkedIdentity, Usage } from "./account.ts";
 export { Agent } from "./agent.ts";
+export { AGREEMENT_TYPES } from "./agreement-data.ts";
 export type { AgentFilter, AgentRecord, AgentRegistry, AgentTrust, DiscoveryScore } from "./agent-registry.ts";
 export type { CheckoutRequest, JobFilter, TransactionFilter } from "./agent.ts";
 export type { Approval, Approvals } from "./approvals.ts";
@@ -19,7 +20,7 @@ export type {
   TimelineFilter,
 } from "./deal.ts";
 export type { DealTerms } from "./deal-terms.ts";
-export { AGREEMENT_TYPES, Dispute } from "./dispute.ts";
+export { Dispute } from "./dispute.ts";
 export type { Complaint, DisputeRecord, Evidence, Ruling, SettlementTerms } from "./dispute.ts";
 export { decrypt, DecryptionError, ENCRYPTION_ALGORITHM, encryptFor, memoryReplayStore } from "./encryption.ts";
 export type {

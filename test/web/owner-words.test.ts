@@ -108,8 +108,8 @@ describe("what is next with a deal", () => {
 
   it("has a line for what needs more than a signature", () => {
     const action = (name: string) => ({ action: name }) as TransactionWithActions["actions"][number];
-    const lines = (fields: Partial<TransactionWithActions>, isSeller: boolean) =>
-      commandsFor(deal(fields), isSeller).map(({ command }) => command);
+    const lines = (fields: Partial<TransactionWithActions>, isSeller: boolean, acts = false) =>
+      commandsFor(deal(fields), isSeller, acts).map(({ command }) => command);
     assert.deepEqual(lines({ actions: [action("approve"), action("createEscrow")] }, false), [
       "agent-marketplace deal txn_1",
     ]);
@@ -121,6 +121,7 @@ describe("what is next with a deal", () => {
       "agent-marketplace agree txn_1 --buyer-percent 50",
     ]);
     assert.lengthOf(lines({ status: "disputed" }, true), 1);
+    assert.deepEqual(lines({ status: "disputed" }, false, true), [], "a session that acts says it on the page");
     assert.deepEqual(["accept", "deliver", "toString"].map(isMove), [true, false, false]);
   });
 });

@@ -5,6 +5,8 @@ import { send } from "../data/refresh.ts";
 export interface OwnRequest {
   method?: "GET" | "POST" | "PATCH" | "DELETE";
   body?: unknown;
+  /** A repeat with the same key isn't done twice. */
+  operation?: string;
   aborted?: AbortSignal;
 }
 
@@ -15,10 +17,13 @@ const FORBIDDEN = 403;
 /** Sends a request of the page, with the session's token if it has one. Without an answer, the status is 0. */
 export function askApi(
   path: string,
-  { method = "GET", body, aborted }: OwnRequest = {},
+  { method = "GET", body, operation, aborted }: OwnRequest = {},
   session?: KeptSession,
 ): Promise<Answer> {
-  const headers = tokenHeader(session);
+  const headers = {
+    ...tokenHeader(session),
+    ...(operation === undefined ? {} : { "idempotency-key": operation }),
+  };
   return send(path, { method, body, headers, credentials: "same-origin", limitMs: LIMIT_MS, aborted });
 }
 

@@ -1,7 +1,9 @@
 import type {
   CheckResult,
+  Dispute,
   Message,
   NetworkStatus,
+  Ruling,
   TimelineAttempt,
   TimelineEntry,
   Transaction,
@@ -29,6 +31,10 @@ export interface DealData {
   /** Attempts of the last seven days to the agent's webhooks. */
   attempts: readonly TimelineAttempt[] | undefined;
   messages: DealMessages | undefined;
+  /** Undefined also without one. */
+  dispute: Dispute | undefined;
+  /** The ruling's document; undefined also before there is one. */
+  ruling: Ruling | undefined;
   /** When it was read, in milliseconds. */
   readAt: number;
 }
@@ -44,7 +50,12 @@ export function dealPath(transactionId: string): string {
   return `/api/v1/transactions/${encodeURIComponent(transactionId)}`;
 }
 
-/** Reads a deal and what belongs to it: at first five calls and one for each message, then two or three. */
+/** The address of a dispute in the API. */
+export function disputePath(disputeId: string): string {
+  return `/api/v1/disputes/${encodeURIComponent(disputeId)}`;
+}
+
+/** Reads a deal and what belongs to it: at first five calls, one for each message and two for a dispute, then two to five. */
 export function readDeal(
   session: KeptSession,
   transactionId: string,
@@ -54,12 +65,13 @@ export function readDeal(
   return readPage(async () => {
     // Everything else depends on whether there is such a deal.
     const { data: deal } = await readOwn<{ data: TransactionWithActions }>(session, path);
-    const [networks, criteria, report, timeline] = await Promise.all([
+    const [networks, criteria, report, timeline, disputed] = await Promise.all([
       known?.networks ?? readOwn<{ data: NetworkStatus[] }>(session, "/api/v1/networks").then(({ data }) => data),
       // It never changes.
       known?.criteria ?? readCriteria(session, path),
       readReport(session, path, deal, known),
       readTimeline(session, path),
+      readDispute(session, deal.disputeId, known),
     ]);
     return {
       deal,
@@ -67,6 +79,7 @@ export function readDeal(
       criteria,
       report,
       attempts: timeline?.filter((entry) => entry.kind === "webhook"),
+      ...disputed,
       messages: timeline && (await readMessages(session, timeline, known?.messages?.shown ?? [])),
       readAt: Date.now(),
     };
@@ -90,6 +103,23 @@ async function readReport(
   if (isSame && known.report !== undefined) return known.report;
   const request = { method: "POST", body: {} } as const;
   return (await readIfThere<{ data: CheckResult }>(session, `${path}/check`, request))?.data;
+}
+
+/** Reads a dispute, and its ruling once there is one: again until the chain has its hash. */
+async function readDispute(
+  session: KeptSession,
+  disputeId: string | null,
+  known: Pick<DealData, "dispute" | "ruling"> | undefined,
+): Promise<Pick<DealData, "dispute" | "ruling">> {
+  if (disputeId === null) return { dispute: undefined, ruling: undefined };
+  const path = disputePath(disputeId);
+  // Without an answer the last one stays: the owner may be writing below it.
+  const dispute = (await readIfThere<{ data: Dispute }>(session, path))?.data ?? known?.dispute;
+  const hash = dispute?.rationaleHash ?? null;
+  if (hash === null) return { dispute, ruling: undefined };
+  const kept = known?.ruling?.rationaleHash === hash ? known.ruling : undefined;
+  if (kept !== undefined && kept.onChain !== null) return { dispute, ruling: kept };
+  return { dispute, ruling: (await readIfThere<{ data: Ruling }>(session, `${path}/ruling`))?.data ?? kept };
 }
 
 interface TimelinePage {

@@ -10,6 +10,7 @@ import { count, counted } from "../words/amounts.ts";
 import { ESCROW_EVENTS } from "../words/states.ts";
 import type { StateWords } from "../words/states.ts";
 import type { DealData } from "./deal-data.ts";
+import type { Finding } from "./dispute-words.ts";
 import { FoldedJson } from "./folded-json.tsx";
 
 /** What was ordered and what was delivered. */
@@ -79,30 +80,28 @@ export function Criteria({ criteria, report, deal }: Pick<DealData, "criteria" |
         <p class="aside">The delivery can't be checked at the moment.</p>
       )}
       {report !== undefined && (
-        <ul class="checks panel">
-          {report.facts.map(({ name, result, detail }) => (
-            <li key={name}>
-              <p>
-                <State words={RESULTS[result]} name={result} /> {FACTS[name] ?? name}
-              </p>
-              <p class="aside">
-                <StrangersText text={detail} />
-              </p>
-            </li>
-          ))}
-          {report.checks.map(({ text, result, detail }) => (
-            <li key={text}>
-              <p>
-                <State words={RESULTS[result]} name={result} /> <StrangersText text={text} />
-              </p>
-              <p class="aside">
-                <StrangersText text={detail} />
-              </p>
-            </li>
-          ))}
-        </ul>
+        <Findings facts={report.facts} checks={report.checks.map(({ text, ...found }) => ({ name: text, ...found }))} />
       )}
     </section>
+  );
+}
+
+/** Facts and checks of a delivery. */
+export function Findings({ facts, checks }: { facts: readonly Finding[]; checks: readonly Finding[] }) {
+  return (
+    <ul class="checks panel">
+      {[...facts, ...checks].map(({ name, result, detail }, at) => (
+        <li key={name}>
+          <p>
+            <State words={RESULTS[result]} name={result} />{" "}
+            {at < facts.length ? (FACTS[name] ?? name) : <StrangersText text={name} />}
+          </p>
+          <p class="aside">
+            <StrangersText text={detail} />
+          </p>
+        </li>
+      ))}
+    </ul>
   );
 }
 

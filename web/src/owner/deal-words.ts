@@ -175,16 +175,25 @@ export interface Command {
   command: string;
 }
 
-/** What needs more than a signature: to pay, to deliver, and to say something in a dispute. */
-export function commandsFor({ transactionId, status, actions }: TransactionWithActions, isSeller: boolean): Command[] {
+/**
+ * What the page doesn't do: to pay, to deliver, and for a session that only sees, to say something in a dispute.
+ * @param acts whether the session may say it on the page
+ */
+export function commandsFor(
+  { transactionId, status, actions }: TransactionWithActions,
+  isSeller: boolean,
+  acts: boolean,
+): Command[] {
   const line = (todo: string, rest: string): Command => ({ todo, command: `agent-marketplace ${rest}` });
   const can = (...names: string[]) => actions.some(({ action }) => names.includes(action));
   return [
     ...(can("createEscrow") ? [line("Pay the deposit", `deal ${transactionId}`)] : []),
     ...(can("deliver", "submitDelivery") ? [line("Deliver", `deliver ${transactionId} --input result.json`)] : []),
-    ...(status === "disputed" && !isSeller
+    ...(status === "disputed" && !acts && !isSeller
       ? [line("Say what is wrong", `dispute ${transactionId} --reason "What is wrong"`)]
       : []),
-    ...(status === "disputed" ? [line("Offer half to each", `agree ${transactionId} --buyer-percent 50`)] : []),
+    ...(status === "disputed" && !acts
+      ? [line("Offer half to each", `agree ${transactionId} --buyer-percent 50`)]
+      : []),
   ];
 }

@@ -18,6 +18,7 @@ import { DealTitle, OwnLink } from "./deal-link.tsx";
 import { Attempts, Criteria, Events, Messages, Payloads } from "./deal-parts.tsx";
 import { commandsFor, FUNDING, isMove, isOnChain, knownToken, MOVES, nextStep, stateWords } from "./deal-words.ts";
 import { FundPanel } from "./fund-panel.tsx";
+import { LaterDispute, LaterRuling } from "./later-pages.tsx";
 import { Left } from "./left.tsx";
 import { Freshness, useLive } from "./live.tsx";
 import { MovePanel } from "./move-panel.tsx";
@@ -56,8 +57,19 @@ export function OwnDealPage({
         <div class="beside">
           <div>
             <Next data={data} session={session} onMoved={live.refresh} />
+            {data.dispute !== undefined && (
+              <LaterDispute
+                session={session}
+                dispute={data.dispute}
+                terms={termsOf(data, session)}
+                decimals={decimalsOf(data)}
+                readAt={data.readAt}
+                onChanged={live.refresh}
+                onEnded={onEnded}
+              />
+            )}
             <Payloads deal={data.deal} isSeller={isSame(data.deal.sellerAddress, session.walletAddress)} />
-            <Criteria criteria={data.criteria} report={data.report} deal={data.deal} />
+            <Agreed data={data} />
             <Messages messages={data.messages} session={session} />
           </div>
           <div>
@@ -102,20 +114,37 @@ function Title({ deal, wallet }: { deal: Transaction; wallet: string }) {
   );
 }
 
+/** What was agreed, with a ruling beside it. */
+function Agreed({ data: { criteria, report, deal, dispute, ruling } }: { data: DealData }) {
+  const agreed = <Criteria criteria={criteria} report={report} deal={deal} />;
+  if (dispute === undefined || ruling === undefined) return agreed;
+  return (
+    <div class="columns">
+      {agreed}
+      <LaterRuling ruling={ruling} dispute={dispute} />
+    </div>
+  );
+}
+
+/** The deal as it is shown, for what is signed about it. */
+function termsOf({ deal, networks, criteria }: DealData, session: KeptSession): DealTerms {
+  const network = networks.find((one) => one.network === deal.network);
+  return { deal, network, criteria, account: session.walletAddress };
+}
+
 function decimalsOf({ networks }: DealData): ReadonlyMap<string, number> {
   return new Map(networks.flatMap(({ tokens }) => tokens.map(({ symbol, decimals }) => [symbol, decimals])));
 }
 
 /** What happens next, with a button for each move that the API names. */
 function Next({ data, session, onMoved }: { data: DealData; session: KeptSession; onMoved: () => void }) {
-  const { deal, networks, criteria, readAt } = data;
+  const { deal, readAt } = data;
   const now = useNow(EACH_SECOND_MS) ?? readAt;
   /** The move whose button was pressed, with the deal as it was shown then. */
   const [pressed, setPressed] = useState<{ move: OwnMove; terms: DealTerms } | undefined>(undefined);
   const next = nextStep(deal, session.walletAddress, now);
   const press = (move: OwnMove) => {
-    const network = networks.find((one) => one.network === deal.network);
-    setPressed({ move, terms: { deal, network, criteria, account: session.walletAddress } });
+    setPressed({ move, terms: termsOf(data, session) });
   };
   const panel = {
     session,
@@ -137,7 +166,7 @@ function Next({ data, session, onMoved }: { data: DealData; session: KeptSession
       {pressed !== undefined && pressed.move !== "createEscrow" && (
         <MovePanel key={pressed.move} {...panel} terms={{ ...pressed.terms, move: pressed.move }} />
       )}
-      <Commands deal={deal} isSeller={isSame(deal.sellerAddress, session.walletAddress)} />
+      <Commands deal={deal} session={session} />
     </section>
   );
 }
@@ -191,9 +220,10 @@ function isSameTime(at: string, other: string | null): boolean {
   return other !== null && Date.parse(at) === Date.parse(other);
 }
 
-/** What needs more than a signature: lines of the command line. */
-function Commands({ deal, isSeller }: { deal: TransactionWithActions; isSeller: boolean }) {
-  const commands = commandsFor(deal, isSeller);
+/** What the page doesn't do: lines of the command line. */
+function Commands({ deal, session }: { deal: TransactionWithActions; session: KeptSession }) {
+  const isSeller = isSame(deal.sellerAddress, session.walletAddress);
+  const commands = commandsFor(deal, isSeller, session.scopes.includes(isSeller ? "sell" : "buy"));
   const isOver = deal.actions.some(({ action }) => action === "checkout");
   return (
     <>

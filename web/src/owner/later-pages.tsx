@@ -2,18 +2,34 @@ import { useEffect, useState } from "preact/hooks";
 
 import { Notice } from "../parts/notice.tsx";
 import type * as hire from "./hire.tsx";
+import type * as dispute from "./dispute.tsx";
 import type * as keys from "./keys.tsx";
 import type * as listings from "./listings.tsx";
 import type * as ownListing from "./own-listing.tsx";
+import type * as ruling from "./ruling.tsx";
 import type * as webhooks from "./webhooks.tsx";
 
 // Pages whose code is loaded when they are opened: Home and deals don't wait for it.
 
 const loadHire = () => import("./hire.tsx");
+const loadDispute = () => import("./dispute.tsx");
+const loadRuling = () => import("./ruling.tsx");
 const loadKeys = () => import("./keys.tsx");
 const loadListings = () => import("./listings.tsx");
 const loadOwnListing = () => import("./own-listing.tsx");
 const loadWebhooks = () => import("./webhooks.tsx");
+
+/** The dispute about a deal. */
+export function LaterDispute(props: Parameters<typeof dispute.DisputeSection>[0]) {
+  const loaded = useLoaded(loadDispute);
+  return typeof loaded === "string" ? <NotThere why={loaded} /> : <loaded.DisputeSection {...props} />;
+}
+
+/** What was ruled about a deal. */
+export function LaterRuling(props: Parameters<typeof ruling.RulingSection>[0]) {
+  const loaded = useLoaded(loadRuling);
+  return typeof loaded === "string" ? <NotThere why={loaded} /> : <loaded.RulingSection {...props} />;
+}
 
 /** Keys with their mandates, and the purchases above them. */
 export function LaterKeys(props: Parameters<typeof keys.KeysPage>[0]) {

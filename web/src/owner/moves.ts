@@ -1,6 +1,6 @@
 // Loaded only when an owner presses the button of a move or looks for credits: it has the contract's interface.
 import { criteriaHashOf, decodeEscrow, encodeEscrowRead, encodeMove, revertNameOf } from "../../../sdk/src/calls.ts";
-import type { Escrow, EscrowMove } from "../../../sdk/src/calls.ts";
+import type { Escrow, EscrowMove, EscrowState } from "../../../sdk/src/calls.ts";
 import type { NetworkStatus, Transaction } from "../../../sdk/src/generated/api-types.ts";
 import type { BrowserWallet } from "./announcement.ts";
 import { MOVES } from "./deal-words.ts";
@@ -89,15 +89,26 @@ export function problemOf(
  */
 export async function prepareMove(wallet: BrowserWallet, terms: MoveTerms): Promise<MovePlan> {
   const { move, deal, account } = terms;
-  const to = requireContract(terms);
+  requireRole(deal, account, MOVES[move].by);
+  const to = await requireEscrow(wallet, terms, MOVES[move].from);
+  return planCall(wallet, { chainId: deal.chainId, from: account, to, data: encodeMove(move, deal.escrowId as Hex) });
+}
+
+/**
+ * Checks that the wallet has the account and the chain, and that the chain has the deal as the page shows it.
+ * @returns the escrow contract
+ * @throws MoveError, WalletError
+ */
+export async function requireEscrow(wallet: BrowserWallet, terms: DealTerms, state: EscrowState): Promise<string> {
+  const { deal, account } = terms;
+  const contract = requireContract(terms);
   await requireAccount(wallet, account);
   await requireChain(wallet, deal.chainId);
-  requireRole(deal, account, MOVES[move].by);
-  const escrow = await readEscrow(wallet, to, deal.escrowId as Hex);
+  const escrow = await readEscrow(wallet, contract, deal.escrowId as Hex);
   const difference = escrow.state === "None" ? undefined : differenceOf(escrow, terms);
   if (difference !== undefined) throw new MoveError("differs", difference);
-  if (escrow.state !== MOVES[move].from) throw new MoveError("state", escrow.state);
-  return planCall(wallet, { chainId: deal.chainId, from: account, to, data: encodeMove(move, deal.escrowId as Hex) });
+  if (escrow.state !== state) throw new MoveError("state", escrow.state);
+  return contract;
 }
 
 /** Prepares a transaction without ether. @throws MoveError with the contract's error if it would revert, WalletError */
@@ -162,10 +173,12 @@ export function requireContract({ deal, network }: DealTerms): string {
   return network.contracts.escrow;
 }
 
-/** @throws MoveError if the wallet shows another account, WalletError */
-export async function requireAccount(wallet: BrowserWallet, account: string): Promise<void> {
+/** The session's account as the wallet writes it. @throws MoveError if the wallet shows another account, WalletError */
+export async function requireAccount(wallet: BrowserWallet, account: string): Promise<string> {
   const shown = await accountsOf(wallet, "eth_requestAccounts");
-  if (!shown.some((one) => isSame(one, account))) throw new MoveError("other_account", shown[0] ?? "");
+  const own = shown.find((one) => isSame(one, account));
+  if (own === undefined) throw new MoveError("other_account", shown[0] ?? "");
+  return own;
 }
 
 /** @throws MoveError if the wallet is on another chain, WalletError */

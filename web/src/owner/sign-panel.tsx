@@ -25,6 +25,10 @@ export interface Signing {
   isComplete: boolean;
   /** Gets the answer of status 200. */
   onDone: (answer: Answer) => void;
+  /** Says why nothing was signed; undefined for what every panel knows. Its code is loaded here. */
+  problem?: (error: unknown, wallet: BrowserWallet | undefined) => Promise<string | undefined>;
+  /** Says why the service didn't take it. */
+  refusal?: (answer: Answer) => string;
 }
 
 /** Something that the wallet signs and the service takes: what it says, the signature, and what came of it. No transaction is sent. */
@@ -90,7 +94,11 @@ export function SignPanel({
 const OK = 200;
 
 /** The steps of a signature. What comes after the panel has gone isn't shown, but a change that was made is. */
-function useSigning({ walletAddress }: KeptSession, { sign, onDone }: Signing, onEnded: () => void) {
+function useSigning(
+  { walletAddress }: KeptSession,
+  { sign, onDone, problem, refusal = keyRefusalWords }: Signing,
+  onEnded: () => void,
+) {
   const [step, setStep] = useState<Step>({ at: "waiting", text: "Looking for the wallet…" });
   const isGone = useRef(false);
   useEffect(() => {
@@ -112,7 +120,8 @@ function useSigning({ walletAddress }: KeptSession, { sign, onDone }: Signing, o
     try {
       await part();
     } catch (error) {
-      say({ at: "problem", text: loaded.signingProblem(error, wallet, walletAddress) });
+      const own = await problem?.(error, wallet);
+      say({ at: "problem", text: own ?? loaded.signingProblem(error, wallet, walletAddress) });
     }
   };
 
@@ -134,7 +143,7 @@ function useSigning({ walletAddress }: KeptSession, { sign, onDone }: Signing, o
       const answer = await sign(wallet);
       if (answer.status === OK) onDone(answer);
       else if (saysEnded(answer)) onEnded();
-      else say({ at: "problem", text: keyRefusalWords(answer) });
+      else say({ at: "problem", text: refusal(answer) });
     });
 
   return { step, start, send };
