@@ -2,6 +2,7 @@
 import { assert } from "chai";
 
 import { routes } from "../../../api/app.ts";
+import { ADMIN_KEY } from "../../../scripts/testing/admin-key.ts";
 import { assertError, listingBody, startTestApi } from "../../fixtures/api.ts";
 import type { Answer, TestAgent, TestApi } from "../../fixtures/api.ts";
 import { keyRequestBody } from "../../fixtures/sign-in.ts";
@@ -23,7 +24,8 @@ describe("every route", () => {
   let serviceId: string;
 
   before(async () => {
-    api = await startTestApi();
+    // Without it some pages don't exist.
+    api = await startTestApi({ env: { adminApiKey: ADMIN_KEY } });
     [owner, foreign, suspended] = [await api.registerAgent(), await api.registerAgent(), await api.registerAgent()];
     const { access } = api.container.features.limits.models;
     const soon = new Date(Date.now() + HOUR_MS);
