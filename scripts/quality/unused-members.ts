@@ -4,8 +4,8 @@ import { relative } from "node:path";
 
 import ts from "typescript";
 
-const PRODUCT = /^(api|deploy|scripts|sdk)\//;
-const CALLERS = /^(api|deploy|scripts|sdk|test)\//;
+const PRODUCT = /^(api|cli|deploy|scripts|sdk|tools)\//;
+const CALLERS = /^(api|cli|deploy|scripts|sdk|test|tools)\//;
 
 /** A line for each method of the product that neither product nor tests call. */
 export function unusedMembers(program: ts.Program, root: string): string[] {
